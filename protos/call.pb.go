@@ -97,7 +97,7 @@ type Call struct {
 	DeadlineUnixMs int64  `protobuf:"varint,6,opt,name=deadline_unix_ms,json=deadlineUnixMs,proto3" json:"deadline_unix_ms,omitempty"`
 	// The call is idempotent, so the caller repeats it if its answer was lost.
 	Repeatable bool `protobuf:"varint,7,opt,name=repeatable,proto3" json:"repeatable,omitempty"`
-	// The trail of the change, as JSON (svc.Trail). The actor saves it together with the change.
+	// The trail of the change, as JSON (domain.Trail). The actor saves it together with the change.
 	Trail         []byte `protobuf:"bytes,8,opt,name=trail,proto3" json:"trail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -255,7 +255,7 @@ func (x *Answer) GetSaved() bool {
 // Failure is an error in the form that the caller may see.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The error as JSON of svc.Error.
+	// The error as JSON of domain.Error.
 	Error []byte `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
 	// The actor runs on another node or is stopping; the call was not executed.
 	Moved         bool `protobuf:"varint,2,opt,name=moved,proto3" json:"moved,omitempty"`

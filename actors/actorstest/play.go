@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // Step is one message to a core and its whole expected outcome.
@@ -41,7 +41,7 @@ func Play[S grain.Core](t *testing.T, kind *grain.Kind[S], newCore func() S, sto
 	}
 	for life, restored := range lives {
 		t.Run(life, func(t *testing.T) {
-			stored := map[string]svc.Entity{}
+			stored := map[string]domain.Entity{}
 			present := Restored(t, newCore(), stored)
 			for n, s := range steps {
 				if restored {
@@ -68,7 +68,7 @@ func playStep[S grain.Core](t *testing.T, kind *grain.Kind[S], core S, n int, s 
 		t.Errorf("step %d, %s: %s fails with %#v, want %#v", n, s.Name, s.Method, err, s.Err)
 	}
 	if got.After != nil {
-		got.After(svc.Version{})
+		got.After(domain.Version{})
 	}
 	return got.Writes
 }
@@ -84,7 +84,7 @@ func WantEveryMethod[S grain.Core](t *testing.T, kind *grain.Kind[S], steps []St
 }
 
 // Restored restores a core from stored entities.
-func Restored[S grain.Core](t *testing.T, core S, stored map[string]svc.Entity) S {
+func Restored[S grain.Core](t *testing.T, core S, stored map[string]domain.Entity) S {
 	t.Helper()
 	if err := core.Restore(slices.Collect(maps.Values(stored))); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func Restored[S grain.Core](t *testing.T, core S, stored map[string]svc.Entity) 
 }
 
 // Keep adds writes to stored entities.
-func Keep(t *testing.T, stored map[string]svc.Entity, writes []grain.Write) {
+func Keep(t *testing.T, stored map[string]domain.Entity, writes []grain.Write) {
 	t.Helper()
 	for _, w := range writes {
 		key := w.Kind + "/" + w.ID
@@ -105,7 +105,7 @@ func Keep(t *testing.T, stored map[string]svc.Entity, writes []grain.Write) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored[key] = svc.Entity{Kind: w.Kind, ID: w.ID, Payload: payload}
+		stored[key] = domain.Entity{Kind: w.Kind, ID: w.ID, Payload: payload}
 	}
 }
 
@@ -131,8 +131,8 @@ func render(o grain.Outcome[any]) string {
 
 // SameError compares product errors completely, others by identity or text.
 func SameError(got, want error) bool {
-	shown, isShown := errors.AsType[*svc.Error](got)
-	wanted, wantShown := errors.AsType[*svc.Error](want)
+	shown, isShown := errors.AsType[*domain.Error](got)
+	wanted, wantShown := errors.AsType[*domain.Error](want)
 	if isShown && wantShown {
 		return reflect.DeepEqual(shown, wanted)
 	}
@@ -143,7 +143,7 @@ func SameError(got, want error) bool {
 var ErrAway = errors.New("the store is away")
 
 // StoreAway is the answer while the store does not answer.
-func StoreAway() error { return svc.Unavailable("The store", time.Second) }
+func StoreAway() error { return domain.Unavailable("The store", time.Second) }
 
 // Through encodes a value as JSON and decodes it.
 func Through[T any](t *testing.T, value T) T {

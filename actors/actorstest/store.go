@@ -10,21 +10,21 @@ import (
 	"sync"
 	"time"
 
-	"svc"
 	"svc/cluster"
+	"svc/domain"
 )
 
 // Put is one call of Store.Put.
 type Put struct {
-	Entities []svc.Entity
-	Wakeups  []svc.Wakeup
-	Trail    svc.Trail
+	Entities []domain.Entity
+	Wakeups  []domain.Wakeup
+	Trail    domain.Trail
 }
 
 // Store stores entities and wake-ups in memory; the highest version of each wins.
 type Store struct {
 	mu       sync.Mutex
-	entities map[entityKey]svc.Entity
+	entities map[entityKey]domain.Entity
 	wakeups  map[cluster.Due]wish
 	puts     []Put
 	loads    int
@@ -56,7 +56,7 @@ func (f *failure) take() error {
 
 // NewStore returns an empty store.
 func NewStore() *Store {
-	return &Store{entities: map[entityKey]svc.Entity{}, wakeups: map[cluster.Due]wish{}}
+	return &Store{entities: map[entityKey]domain.Entity{}, wakeups: map[cluster.Due]wish{}}
 }
 
 // FailLoads makes the next loads fail.
@@ -108,7 +108,7 @@ func (s *Store) wait(ctx context.Context, gate *chan struct{}) error {
 }
 
 // Present returns the entities of a kind that are not deleted, by owner and id.
-func (s *Store) Present(kind string) (out []svc.Entity) {
+func (s *Store) Present(kind string) (out []domain.Entity) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, entity := range s.entities {
@@ -116,12 +116,12 @@ func (s *Store) Present(kind string) (out []svc.Entity) {
 			out = append(out, entity)
 		}
 	}
-	slices.SortFunc(out, func(a, b svc.Entity) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b domain.Entity) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.ID, b.ID)) })
 	return out
 }
 
 // Entries returns the ledger entries of the saves, in order.
-func (s *Store) Entries() (out []svc.LedgerEntry) {
+func (s *Store) Entries() (out []domain.LedgerEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, put := range s.puts {
@@ -131,7 +131,7 @@ func (s *Store) Entries() (out []svc.LedgerEntry) {
 }
 
 // Load returns the last version of every entity of an owner, including deleted ones, by kind and id.
-func (s *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+func (s *Store) Load(ctx context.Context, owner string) ([]domain.Entity, error) {
 	s.script(func() { s.loads++ })
 	if err := s.wait(ctx, &s.holdLoads); err != nil {
 		return nil, err
@@ -141,37 +141,37 @@ func (s *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 	if err := s.failLoads.take(); err != nil {
 		return nil, err
 	}
-	return s.list(func(e svc.Entity) bool { return e.Owner == owner }), nil
+	return s.list(func(e domain.Entity) bool { return e.Owner == owner }), nil
 }
 
 // LoadKind returns the current entities of a kind of all owners.
-func (s *Store) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
+func (s *Store) LoadKind(_ context.Context, kind string) ([]domain.Entity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.failLoads.take(); err != nil {
 		return nil, err
 	}
-	return s.list(func(e svc.Entity) bool { return e.Kind == kind && !e.Deleted }), nil
+	return s.list(func(e domain.Entity) bool { return e.Kind == kind && !e.Deleted }), nil
 }
 
 // LoadKinds returns the current entities of some kinds of all owners.
-func (s *Store) LoadKinds(_ context.Context, kinds []string) ([]svc.Entity, error) {
+func (s *Store) LoadKinds(_ context.Context, kinds []string) ([]domain.Entity, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.failLoads.take(); err != nil {
 		return nil, err
 	}
-	return s.list(func(e svc.Entity) bool { return slices.Contains(kinds, e.Kind) && !e.Deleted }), nil
+	return s.list(func(e domain.Entity) bool { return slices.Contains(kinds, e.Kind) && !e.Deleted }), nil
 }
 
-func (s *Store) list(wanted func(svc.Entity) bool) []svc.Entity {
-	var out []svc.Entity
+func (s *Store) list(wanted func(domain.Entity) bool) []domain.Entity {
+	var out []domain.Entity
 	for _, entity := range s.entities {
 		if wanted(entity) {
 			out = append(out, entity)
 		}
 	}
-	slices.SortFunc(out, func(a, b svc.Entity) int {
+	slices.SortFunc(out, func(a, b domain.Entity) int {
 		return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
 	})
 	return out
@@ -182,7 +182,7 @@ var errNoEntity = errors.New("storing wake-ups: no entity gives their version")
 
 // Put stores entities and wake-ups. A wake-up without a due time removes the one with its name. Wake-ups have the
 // version of their entities.
-func (s *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
+func (s *Store) Put(ctx context.Context, entities []domain.Entity, wakeups []domain.Wakeup, trail domain.Trail) error {
 	if err := s.wait(ctx, &s.holdPuts); err != nil {
 		return err
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/alert"
 )
 
 // KindAlerting is the kind of the alerting actor, and the prefix of the owners of its entities.
@@ -49,12 +50,12 @@ const (
 
 // alerting is the core.
 type alerting struct {
-	app        svc.AppRef
-	rules      map[string]svc.AlertRule
-	states     map[string]svc.AlertState
-	channels   map[string]svc.Channel
-	deliveries map[string]svc.Delivery
-	silences   map[string]svc.Silence
+	app        domain.AppRef
+	rules      map[string]alert.Rule
+	states     map[string]alert.State
+	channels   map[string]alert.Channel
+	deliveries map[string]alert.Delivery
+	silences   map[string]alert.Silence
 	// reported names the issues that each rule has received.
 	reported map[string]reportedIssues
 	// saved holds the time of each state's last save, and checked the time of each monitor's latest check. evaluated
@@ -66,8 +67,8 @@ type alerting struct {
 	measured  time.Time
 	// windows hold the counts of rules. divided names the session-rate rules of each counter, and pending the ones to
 	// measure at once (alerting_window.go).
-	windows map[svc.AlertCounter]*window
-	divided map[svc.AlertCounter][]string
+	windows map[alert.Counter]*window
+	divided map[alert.Counter][]string
 	pending map[string]bool
 	// reading is when the latest reading of windows was requested.
 	reading time.Time
@@ -79,9 +80,9 @@ type alerting struct {
 	flush   time.Duration
 	now     func() time.Time
 	// publish updates the node's rule index.
-	publish func(version svc.Version, app svc.AppRef, rules []svc.AlertRule)
+	publish func(version domain.Version, app domain.AppRef, rules []alert.Rule)
 	// changed runs after every change.
-	changed func(svc.Version)
+	changed func(domain.Version)
 }
 
 var alertingKind = grain.NewKind[*alerting](KindAlerting, 1, monitorIdle)
@@ -113,10 +114,10 @@ var (
 	alertingDeleteSilence = grain.On(alertingKind, "silence.delete", (*alerting).onDeleteSilence)
 )
 
-func (a *alerting) Restore(entities []svc.Entity) error {
-	a.rules, a.states, a.saved = map[string]svc.AlertRule{}, map[string]svc.AlertState{}, map[string]time.Time{}
-	a.channels, a.deliveries, a.checked = map[string]svc.Channel{}, map[string]svc.Delivery{}, map[string]time.Time{}
-	a.silences = map[string]svc.Silence{}
+func (a *alerting) Restore(entities []domain.Entity) error {
+	a.rules, a.states, a.saved = map[string]alert.Rule{}, map[string]alert.State{}, map[string]time.Time{}
+	a.channels, a.deliveries, a.checked = map[string]alert.Channel{}, map[string]alert.Delivery{}, map[string]time.Time{}
+	a.silences = map[string]alert.Silence{}
 	a.reported, a.evaluated, a.pending = map[string]reportedIssues{}, map[string]time.Time{}, map[string]bool{}
 	a.windows, a.seenBlocks, a.reading = nil, map[uint64]time.Time{}, time.Time{}
 	earlier := map[uint64]reportedIssues{}
@@ -124,20 +125,20 @@ func (a *alerting) Restore(entities []svc.Entity) error {
 		var err error
 		switch entity.Kind {
 		case KindRule:
-			a.rules[entity.ID], err = grain.Decode[svc.AlertRule](entity)
+			a.rules[entity.ID], err = grain.Decode[alert.Rule](entity)
 		case kindAlertState:
 			var stored storedState
 			stored, err = grain.Decode[storedState](entity)
-			a.states[entity.ID] = stored.AlertState
+			a.states[entity.ID] = stored.State
 			if stored.Reported != nil {
 				a.reported[entity.ID] = *stored.Reported
 			}
 		case kindChannel:
-			a.channels[entity.ID], err = grain.Decode[svc.Channel](entity)
+			a.channels[entity.ID], err = grain.Decode[alert.Channel](entity)
 		case kindDelivery:
-			a.deliveries[entity.ID], err = grain.Decode[svc.Delivery](entity)
+			a.deliveries[entity.ID], err = grain.Decode[alert.Delivery](entity)
 		case kindSilence:
-			a.silences[entity.ID], err = grain.Decode[svc.Silence](entity)
+			a.silences[entity.ID], err = grain.Decode[alert.Silence](entity)
 		case kindReported:
 			var environment uint64
 			if environment, err = strconv.ParseUint(entity.ID, 10, 64); err == nil {
@@ -149,7 +150,7 @@ func (a *alerting) Restore(entities []svc.Entity) error {
 		}
 	}
 	for id, rule := range a.rules {
-		if _, known := a.reported[id]; !known && rule.Kind == svc.AlertNewIssue {
+		if _, known := a.reported[id]; !known && rule.Kind == alert.NewIssue {
 			a.reported[id] = earlier[rule.Number]
 		}
 	}
@@ -160,31 +161,31 @@ func (a *alerting) Restore(entities []svc.Entity) error {
 // storedState is the stored form of a rule's state. The counts of a rule and the names of its received issues are one
 // entity. So a write that arrives after the actor has moved replaces both or neither.
 type storedState struct {
-	svc.AlertState
+	alert.State
 	// Reported is nil for rules that are not about issues.
 	Reported *reportedIssues `json:"reported,omitempty"`
 }
 
 // putState returns the write of a rule's state.
-func (a *alerting) putState(rule svc.AlertRule) grain.Write {
-	stored := storedState{AlertState: a.states[rule.ID]}
-	if rule.Kind == svc.AlertNewIssue {
+func (a *alerting) putState(rule alert.Rule) grain.Write {
+	stored := storedState{State: a.states[rule.ID]}
+	if rule.Kind == alert.NewIssue {
 		reported := a.reported[rule.ID]
 		stored.Reported = &reported
 	}
 	return grain.Put(kindAlertState, rule.ID, stored)
 }
 
-func (a *alerting) row(id string) svc.AlertRow {
-	row := svc.AlertRow{AlertRule: a.rules[id], Seen: a.states[id]}
+func (a *alerting) row(id string) alert.Row {
+	row := alert.Row{Rule: a.rules[id], Seen: a.states[id]}
 	if row.Seen.State == "" {
-		row.Seen.State = svc.AlertOK
+		row.Seen.State = alert.OK
 	}
 	return row
 }
 
-func (a *alerting) onRules(time.Time, grain.None) (grain.Outcome[[]svc.AlertRow], error) {
-	rows := []svc.AlertRow{}
+func (a *alerting) onRules(time.Time, grain.None) (grain.Outcome[[]alert.Row], error) {
+	rows := []alert.Row{}
 	for _, id := range slices.Sorted(maps.Keys(a.rules)) {
 		rows = append(rows, a.row(id))
 	}
@@ -192,9 +193,9 @@ func (a *alerting) onRules(time.Time, grain.None) (grain.Outcome[[]svc.AlertRow]
 }
 
 type putRule struct {
-	ID    string         `json:"id"`
-	New   bool           `json:"new"`
-	Patch svc.AlertPatch `json:"patch"`
+	ID    string      `json:"id"`
+	New   bool        `json:"new"`
+	Patch alert.Patch `json:"patch"`
 	// SetRecovery and Recovery repeat the fields of the patch, for nodes of earlier versions.
 	SetRecovery bool     `json:"setRecovery"`
 	Recovery    *float64 `json:"recovery"`
@@ -203,33 +204,33 @@ type putRule struct {
 	Number      uint64 `json:"number"`
 }
 
-func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertRow], error) {
+func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[alert.Row], error) {
 	rule, known := a.rules[p.ID]
 	switch {
 	case !known && !p.New:
-		return grain.Outcome[svc.AlertRow]{}, svc.NotFound("alert rule")
+		return grain.Outcome[alert.Row]{}, domain.NotFound("alert rule")
 	case known && p.New:
 		return grain.Again(a.row(p.ID)), nil
 	case known && p.Environment != "" && p.Environment != rule.Environment:
-		return grain.Outcome[svc.AlertRow]{}, svc.Invalid(svc.EnvironmentFixed("env", rule.Environment))
-	case !known && len(a.rules) >= svc.MaxRules:
-		return grain.Outcome[svc.AlertRow]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many alert rules as it may have; delete one first."}
+		return grain.Outcome[alert.Row]{}, domain.Invalid(alert.EnvironmentFixed("env", rule.Environment))
+	case !known && len(a.rules) >= alert.MaxRules:
+		return grain.Outcome[alert.Row]{}, &domain.Error{Code: domain.CodeConflict, Reason: "limit_reached", Message: "The application has as many alert rules as it may have; delete one first."}
 	case !known:
-		rule = svc.AlertRule{ID: p.ID, AlertSpec: svc.DefaultAlert(), Environment: p.Environment, Number: p.Number, CreatedAt: now}
+		rule = alert.Rule{ID: p.ID, Spec: alert.DefaultAlert(), Environment: p.Environment, Number: p.Number, CreatedAt: now}
 	}
 	if p.SetRecovery {
 		p.Patch.SetRecovery, p.Patch.Recovery = true, p.Recovery
 	}
 	before := rule
-	rule.AlertSpec, rule.UpdatedAt = rule.With(p.Patch), now
+	rule.Spec, rule.UpdatedAt = rule.With(p.Patch), now
 	problems := append(rule.Validate(), rule.CheckChannels(func(id string) bool { _, ok := a.channels[id]; return ok })...)
 	if len(problems) > 0 {
-		return grain.Outcome[svc.AlertRow]{}, svc.Invalid(problems...)
+		return grain.Outcome[alert.Row]{}, domain.Invalid(problems...)
 	}
 	a.rules[rule.ID] = rule
 	delete(a.evaluated, rule.ID)
 	a.align(now, true)
-	result := grain.Outcome[svc.AlertRow]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(KindRule, rule.ID, rule)}}}
+	result := grain.Outcome[alert.Row]{Effects: grain.Effects{Writes: []grain.Write{grain.Put(KindRule, rule.ID, rule)}}}
 	if known && (!rule.Enabled || before.Kind != rule.Kind || !sameCondition(before.Condition, rule.Condition)) {
 		a.reset(&result.Effects, rule, now)
 	}
@@ -238,12 +239,12 @@ func (a *alerting) onPutRule(now time.Time, p putRule) (grain.Outcome[svc.AlertR
 }
 
 // published runs once changed rules are stored.
-func (a *alerting) published(version svc.Version) {
+func (a *alerting) published(version domain.Version) {
 	a.publish(version, a.app, slices.Collect(maps.Values(a.rules)))
 	a.changed(version)
 }
 
-func sameCondition(a, b svc.AlertCondition) bool {
+func sameCondition(a, b alert.Condition) bool {
 	labels := maps.Equal(a.Labels, b.Labels)
 	a.Labels, b.Labels = nil, nil
 	return labels && a.Name == b.Name && a.Agg == b.Agg && a.MonitorID == b.MonitorID && a.Vital == b.Vital && a.Path == b.Path && a.Level == b.Level && a.Per == b.Per
@@ -256,7 +257,7 @@ type findRule struct {
 func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.None], error) {
 	rule, known := a.rules[m.ID]
 	if !known {
-		return grain.Outcome[grain.None]{}, svc.NotFound("alert rule")
+		return grain.Outcome[grain.None]{}, domain.NotFound("alert rule")
 	}
 	result := grain.Answer(grain.None{})
 	a.resolveIncident(&result.Effects, rule, nil, now)
@@ -272,21 +273,21 @@ func (a *alerting) onDeleteRule(now time.Time, m findRule) (grain.Outcome[grain.
 }
 
 // resolveIncident resolves the incident of a rule.
-func (a *alerting) resolveIncident(into *grain.Effects, rule svc.AlertRule, by *svc.LedgerActor, now time.Time) {
+func (a *alerting) resolveIncident(into *grain.Effects, rule alert.Rule, by *domain.LedgerActor, now time.Time) {
 	state, events := a.states[rule.ID].Resolve(by, now)
 	a.transition(into, rule, state, events, now)
 }
 
 // reset resolves the rule's incident and clears its state: its condition changed or it was disabled.
-func (a *alerting) reset(into *grain.Effects, rule svc.AlertRule, now time.Time) {
+func (a *alerting) reset(into *grain.Effects, rule alert.Rule, now time.Time) {
 	a.resolveIncident(into, rule, nil, now)
-	a.states[rule.ID] = svc.AlertState{State: svc.AlertOK, Incident: a.states[rule.ID].Incident}
+	a.states[rule.ID] = alert.State{State: alert.OK, Incident: a.states[rule.ID].Incident}
 	into.Writes = append(into.Writes, a.putState(rule))
 }
 
 // transition gives a rule its next state. It is stored together with its incident and with one delivery per channel
 // and event; a state in which only numbers changed is stored every saveEvery.
-func (a *alerting) transition(into *grain.Effects, rule svc.AlertRule, next svc.AlertState, events []svc.NoticeEvent, now time.Time) {
+func (a *alerting) transition(into *grain.Effects, rule alert.Rule, next alert.State, events []alert.NoticeEvent, now time.Time) {
 	before := a.states[rule.ID]
 	a.states[rule.ID] = next
 	incidents := incidentStatus(before) != incidentStatus(next)
@@ -297,7 +298,7 @@ func (a *alerting) transition(into *grain.Effects, rule svc.AlertRule, next svc.
 }
 
 // store stores the state that a rule has now, after another one.
-func (a *alerting) store(into *grain.Effects, rule svc.AlertRule, before svc.AlertState, events []svc.NoticeEvent, now time.Time) {
+func (a *alerting) store(into *grain.Effects, rule alert.Rule, before alert.State, events []alert.NoticeEvent, now time.Time) {
 	events = a.audible(rule.ID, events, now)
 	next := a.states[rule.ID]
 	incidents := incidentStatus(before) != incidentStatus(next)
@@ -309,24 +310,24 @@ func (a *alerting) store(into *grain.Effects, rule svc.AlertRule, before svc.Ale
 	}
 	for _, event := range events {
 		for _, channel := range rule.ChannelIDs {
-			delivery := svc.Delivery{
+			delivery := alert.Delivery{
 				ID: deliveryID(next.Incident, event, channel, now), ChannelID: channel, Next: now, CreatedAt: now,
-				Notice: svc.Notice{Event: event, App: a.app, Incident: *next.Incident},
+				Notice: alert.Notice{Event: event, App: a.app, Incident: *next.Incident},
 			}
 			a.deliveries[delivery.ID] = delivery
-			into.Writes = append(into.Writes, grain.Put(kindDelivery, delivery.ID, delivery), a.record(&delivery, svc.NoticeWaiting, now, ""))
+			into.Writes = append(into.Writes, grain.Put(kindDelivery, delivery.ID, delivery), a.record(&delivery, alert.NoticeWaiting, now, ""))
 		}
 	}
 }
 
 // sameValue reports whether skipping the save loses only the evaluation time.
-func sameValue(a, b svc.AlertState) bool {
+func sameValue(a, b alert.State) bool {
 	known := a.LastValue != nil && b.LastValue != nil
-	return b.State != svc.AlertFiring && (known && *a.LastValue == *b.LastValue || a.LastValue == nil && b.LastValue == nil)
+	return b.State != alert.Firing && (known && *a.LastValue == *b.LastValue || a.LastValue == nil && b.LastValue == nil)
 }
 
 // incidentStatus identifies the incident of a state and its status.
-func incidentStatus(s svc.AlertState) string {
+func incidentStatus(s alert.State) string {
 	if s.Incident == nil {
 		return ""
 	}
@@ -335,7 +336,7 @@ func incidentStatus(s svc.AlertState) string {
 
 // deliveryID depends only on the incident, the event, the channel and the time, so a repeated write makes the
 // same delivery.
-func deliveryID(incident *svc.Incident, event svc.NoticeEvent, channel string, now time.Time) string {
+func deliveryID(incident *alert.Incident, event alert.NoticeEvent, channel string, now time.Time) string {
 	name := strings.Join([]string{incident.ID, string(event), channel, now.UTC().Format(time.RFC3339Nano)}, "\x00")
-	return "dlv_" + svc.HashSecretHex(name)[:26]
+	return "dlv_" + domain.HashSecretHex(name)[:26]
 }

@@ -3,13 +3,13 @@ package alerting
 import (
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain/alert"
 )
 
 // doubtful reports whether a value cannot be trusted because the service was down during part of its window:
 // it may be too small, or missing.
-func (a *alerting) doubtful(rule *svc.AlertRule, now time.Time, known bool) bool {
+func (a *alerting) doubtful(rule *alert.Rule, now time.Time, known bool) bool {
 	return now.Before(a.started.Add(rule.Window())) && (rule.Suppressible() || !known)
 }
 
@@ -21,7 +21,7 @@ func (a *alerting) evaluateAll(into *grain.Effects, w *window, now time.Time) {
 }
 
 // evaluate applies a rule to the value of its window.
-func (a *alerting) evaluate(into *grain.Effects, rule svc.AlertRule, now time.Time) {
+func (a *alerting) evaluate(into *grain.Effects, rule alert.Rule, now time.Time) {
 	counter, _ := rule.Counter()
 	w := a.windows[counter]
 	if w == nil || w.read.IsZero() {
@@ -35,7 +35,7 @@ func (a *alerting) evaluate(into *grain.Effects, rule svc.AlertRule, now time.Ti
 		a.states[rule.ID] = state
 		return
 	}
-	next, events := rule.Apply(state, svc.Measurement{At: now, Value: value, Known: known})
+	next, events := rule.Apply(state, alert.Measurement{At: now, Value: value, Known: known})
 	a.transition(into, rule, next, events, now)
 }
 
@@ -53,7 +53,7 @@ func (a *alerting) evaluateDue(into *grain.Effects, now time.Time) {
 
 // nextEvaluation returns when a rule must be evaluated even if nothing is reported, the zero time for never:
 // when its state is due, and when time alone changes its value in a way that matters.
-func (a *alerting) nextEvaluation(rule *svc.AlertRule, counter *svc.AlertCounter, w *window, now time.Time) (at time.Time) {
+func (a *alerting) nextEvaluation(rule *alert.Rule, counter *alert.Counter, w *window, now time.Time) (at time.Time) {
 	if w.read.IsZero() {
 		return at
 	}
@@ -73,12 +73,12 @@ func (a *alerting) nextEvaluation(rule *svc.AlertRule, counter *svc.AlertCounter
 	sooner(rule.Due(&state, now))
 	next, empty := counter.Changes(w.slots, judged)
 	switch {
-	case state.State == svc.AlertFiring:
-		sooner(judged.Truncate(svc.OccurrenceTime).Add(svc.OccurrenceTime))
+	case state.State == alert.Firing:
+		sooner(judged.Truncate(alert.OccurrenceTime).Add(alert.OccurrenceTime))
 		sooner(next)
-	case state.State == svc.AlertPending || rule.Ages():
+	case state.State == alert.Pending || rule.Ages():
 		sooner(next)
-	case counter.Kind == svc.AlertMetric:
+	case counter.Kind == alert.Metric:
 		sooner(empty)
 	}
 	return at
@@ -108,17 +108,17 @@ func (a *alerting) nextWindow(now time.Time) (next time.Time) {
 }
 
 // toMeasure returns the session-rate rules, which a query measures, once their interval has passed.
-func (a *alerting) toMeasure(now time.Time) []svc.AlertRule {
+func (a *alerting) toMeasure(now time.Time) []alert.Rule {
 	if now.Sub(a.measured) < evaluateEvery {
 		return nil
 	}
 	a.measured = now
-	return a.sorted(func(r svc.AlertRule) bool { return r.Condition.Per != "" })
+	return a.sorted(func(r alert.Rule) bool { return r.Condition.Per != "" })
 }
 
 // toMeasureSoon returns the session-rate rules with counters that changed in a stored block.
-func (a *alerting) toMeasureSoon() (rules []svc.AlertRule) {
-	rules = a.sorted(func(r svc.AlertRule) bool { return a.pending[r.ID] })
+func (a *alerting) toMeasureSoon() (rules []alert.Rule) {
+	rules = a.sorted(func(r alert.Rule) bool { return a.pending[r.ID] })
 	clear(a.pending)
 	return rules
 }

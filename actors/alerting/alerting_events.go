@@ -7,8 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 )
 
 // The messages of the alerting actor, and the handlers of reports.
@@ -53,27 +56,27 @@ type (
 		// Measure lists the rules to measure because their interval has passed. Look lists the rules with counts that
 		// changed in the stream. Read lists the windows to read from the store; Asked is when the reading was
 		// requested.
-		Measure []svc.AlertRule    `json:"measure"`
-		Look    []svc.AlertRule    `json:"look"`
-		Read    []svc.AlertCounter `json:"read"`
-		Asked   time.Time          `json:"asked"`
-		Send    []planned          `json:"send"`
+		Measure []alert.Rule    `json:"measure"`
+		Look    []alert.Rule    `json:"look"`
+		Read    []alert.Counter `json:"read"`
+		Asked   time.Time       `json:"asked"`
+		Send    []planned       `json:"send"`
 	}
 	planned struct {
-		Channel  svc.Channel  `json:"channel"`
-		Delivery svc.Delivery `json:"delivery"`
+		Channel  alert.Channel  `json:"channel"`
+		Delivery alert.Delivery `json:"delivery"`
 	}
 	incidentCommand struct {
-		ID string          `json:"id"`
-		By svc.LedgerActor `json:"by"`
+		ID string             `json:"id"`
+		By domain.LedgerActor `json:"by"`
 	}
 )
 
 // onUptimes receives how many checks of each monitor failed in a row, 0 once it is up. Reports may overtake
 // each other; the older one is dropped.
 func (a *alerting) onUptimes(now time.Time, monitors []uptimeReport) (grain.Outcome[grain.None], error) {
-	result, rules := grain.Answer(grain.None{}), map[string][]svc.AlertRule{}
-	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime }) {
+	result, rules := grain.Answer(grain.None{}), map[string][]alert.Rule{}
+	for _, rule := range a.sorted(func(r alert.Rule) bool { return r.Kind == alert.Uptime }) {
 		rules[rule.Condition.MonitorID] = append(rules[rule.Condition.MonitorID], rule)
 	}
 	for _, m := range monitors {
@@ -82,7 +85,7 @@ func (a *alerting) onUptimes(now time.Time, monitors []uptimeReport) (grain.Outc
 		}
 		a.checked[m.MonitorID] = m.CheckedAt
 		for _, rule := range rules[m.MonitorID] {
-			next, events := rule.Apply(a.states[rule.ID], svc.Measurement{At: now, Value: float64(m.Down), Known: true})
+			next, events := rule.Apply(a.states[rule.ID], alert.Measurement{At: now, Value: float64(m.Down), Known: true})
 			a.transition(&result.Effects, rule, next, events, now)
 		}
 	}
@@ -94,7 +97,7 @@ func (a *alerting) onUptimes(now time.Time, monitors []uptimeReport) (grain.Outc
 func (a *alerting) onUnwatched(now time.Time, m unwatched) (grain.Outcome[grain.None], error) {
 	result := grain.Answer(grain.None{})
 	a.checked[m.MonitorID] = now
-	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertUptime && r.Condition.MonitorID == m.MonitorID }) {
+	for _, rule := range a.sorted(func(r alert.Rule) bool { return r.Kind == alert.Uptime && r.Condition.MonitorID == m.MonitorID }) {
 		a.reset(&result.Effects, rule, now)
 	}
 	return result, nil
@@ -110,17 +113,17 @@ const issuesKept = 2048
 
 // onIssues receives issues that are new. Each rule skips issues that it received before; its resulting
 // state is stored together with the names of the others, so an issue counts once.
-func (a *alerting) onIssues(now time.Time, m svc.NewIssues) (grain.Outcome[grain.None], error) {
+func (a *alerting) onIssues(now time.Time, m issue.NewIssues) (grain.Outcome[grain.None], error) {
 	result := grain.Answer(grain.None{})
-	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind == svc.AlertNewIssue && r.Number == m.Environment }) {
+	for _, rule := range a.sorted(func(r alert.Rule) bool { return r.Kind == alert.NewIssue && r.Number == m.Environment }) {
 		known := a.reported[rule.ID]
 		fresh := unreported(known.Issues, m.Block, m.Issues)
 		if slices.Contains(known.Blocks, m.Block) || len(m.Issues) > 0 && len(fresh) == 0 {
 			continue
 		}
-		measured := svc.Measurement{Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others}
+		measured := alert.Measurement{Known: true, Issue: m.ID, IssueTitle: m.Title, Others: m.Others}
 		if len(fresh) > 0 {
-			measured.Issue, measured.IssueTitle, measured.Others = svc.IssueID(fresh[0].Issue), fresh[0].Title, len(fresh)-1
+			measured.Issue, measured.IssueTitle, measured.Others = occurrence.IssueID(fresh[0].Issue), fresh[0].Title, len(fresh)-1
 		} else {
 			known.Blocks = append(slices.Clone(known.Blocks[max(0, len(known.Blocks)-blocksKept+1):]), m.Block)
 		}
@@ -139,14 +142,14 @@ const regressionsKept = 1024
 func issueOfBlock(block, issue uint64) uint64 { return block ^ bits.RotateLeft64(issue, 32) }
 
 // unreported returns the issues of a block that are not among some names.
-func unreported(names []uint64, block uint64, issues []svc.TitledIssue) []svc.TitledIssue {
-	return slices.DeleteFunc(slices.Clone(issues), func(i svc.TitledIssue) bool {
+func unreported(names []uint64, block uint64, issues []issue.TitledIssue) []issue.TitledIssue {
+	return slices.DeleteFunc(slices.Clone(issues), func(i issue.TitledIssue) bool {
 		return slices.Contains(names, issueOfBlock(block, i.Issue))
 	})
 }
 
 // remember adds the names of a block's issues, and returns at most the newest kept names.
-func remember(names []uint64, block uint64, issues []svc.TitledIssue, kept int) []uint64 {
+func remember(names []uint64, block uint64, issues []issue.TitledIssue, kept int) []uint64 {
 	names = slices.Clone(names)
 	for _, issue := range issues {
 		names = append(names, issueOfBlock(block, issue.Issue))
@@ -156,7 +159,7 @@ func remember(names []uint64, block uint64, issues []svc.TitledIssue, kept int) 
 
 // report applies issues to a rule. The clock of the actor's previous node may have been ahead. So a measurement is
 // never older than the rule's last one, since the rule would ignore it.
-func (a *alerting) report(effects *grain.Effects, rule svc.AlertRule, measured svc.Measurement, now time.Time) {
+func (a *alerting) report(effects *grain.Effects, rule alert.Rule, measured alert.Measurement, now time.Time) {
 	before := a.states[rule.ID]
 	measured.At = now
 	if last := before.LastEvaluatedAt; last.After(now) {
@@ -169,9 +172,9 @@ func (a *alerting) report(effects *grain.Effects, rule svc.AlertRule, measured s
 
 // onRegressions receives issues that regressed. Each rule skips regressions that it received before; its resulting
 // state is stored together with the names of the others.
-func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcome[grain.None], error) {
+func (a *alerting) onRegressions(now time.Time, m issue.Regressions) (grain.Outcome[grain.None], error) {
 	result := grain.Answer(grain.None{})
-	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.ReportsRegressions() && r.Number == m.Environment }) {
+	for _, rule := range a.sorted(func(r alert.Rule) bool { return r.ReportsRegressions() && r.Number == m.Environment }) {
 		known := a.reported[rule.ID]
 		fresh := unreported(known.Regressed, m.Block, m.Issues)
 		if len(fresh) == 0 {
@@ -179,8 +182,8 @@ func (a *alerting) onRegressions(now time.Time, m svc.Regressions) (grain.Outcom
 		}
 		known.Regressed = remember(known.Regressed, m.Block, fresh, regressionsKept)
 		a.reported[rule.ID] = known
-		a.report(&result.Effects, rule, svc.Measurement{
-			Known: true, Regressed: true, Issue: svc.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
+		a.report(&result.Effects, rule, alert.Measurement{
+			Known: true, Regressed: true, Issue: occurrence.IssueID(fresh[0].Issue), IssueTitle: fresh[0].Title, Others: len(fresh) - 1,
 		}, now)
 	}
 	return result, nil
@@ -199,14 +202,14 @@ func (a *alerting) onMeasured(now time.Time, m measuredReport) (grain.Outcome[gr
 			a.states[rule.ID] = state
 			continue
 		}
-		next, events := rule.Apply(state, svc.Measurement{At: m.At, Value: value.Value, Known: value.Known})
+		next, events := rule.Apply(state, alert.Measurement{At: m.At, Value: value.Value, Known: value.Known})
 		a.transition(&result.Effects, rule, next, events, now)
 	}
 	return result, nil
 }
 
 // sorted returns the enabled rules that meet a condition, by id.
-func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
+func (a *alerting) sorted(of func(alert.Rule) bool) (rules []alert.Rule) {
 	for _, id := range slices.Sorted(maps.Keys(a.rules)) {
 		if rule := a.rules[id]; rule.Enabled && of(rule) {
 			rules = append(rules, rule)
@@ -218,7 +221,7 @@ func (a *alerting) sorted(of func(svc.AlertRule) bool) (rules []svc.AlertRule) {
 // onPlan applies the passing of time to the rules, and returns the work that is due: measuring, reading and sending.
 func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], error) {
 	result, ahead := grain.Outcome[plan]{}, plan{}
-	for _, rule := range a.sorted(func(r svc.AlertRule) bool { return r.Kind.Reported() }) {
+	for _, rule := range a.sorted(func(r alert.Rule) bool { return r.Kind.Reported() }) {
 		before := a.states[rule.ID]
 		if due := rule.Due(&before, now); due.IsZero() || due.After(now) {
 			continue
@@ -240,8 +243,8 @@ func (a *alerting) onPlan(now time.Time, _ grain.None) (grain.Outcome[plan], err
 
 // sendable returns the deliveries that may be sent: the oldest of each incident and channel. So no channel receives the
 // end of an incident before its beginning.
-func (a *alerting) sendable() (out []svc.Delivery) {
-	all := slices.SortedFunc(maps.Values(a.deliveries), func(x, y svc.Delivery) int {
+func (a *alerting) sendable() (out []alert.Delivery) {
+	all := slices.SortedFunc(maps.Values(a.deliveries), func(x, y alert.Delivery) int {
 		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), cmp.Compare(x.ID, y.ID))
 	})
 	seen := map[[2]string]bool{}
@@ -264,13 +267,13 @@ func (a *alerting) onSent(now time.Time, m sentReport) (grain.Outcome[grain.None
 	switch {
 	case m.OK:
 		delete(a.deliveries, m.ID)
-		return a.stored(grain.Delete(kindDelivery, m.ID), a.record(&next, svc.NoticeDelivered, now, "")), nil
+		return a.stored(grain.Delete(kindDelivery, m.ID), a.record(&next, alert.NoticeDelivered, now, "")), nil
 	case !again:
 		delete(a.deliveries, m.ID)
-		return a.stored(grain.Delete(kindDelivery, m.ID), a.record(&next, svc.NoticeFailed, now, m.Answer)), nil
+		return a.stored(grain.Delete(kindDelivery, m.ID), a.record(&next, alert.NoticeFailed, now, m.Answer)), nil
 	}
 	a.deliveries[m.ID] = next
-	return a.stored(grain.Put(kindDelivery, m.ID, next), a.record(&next, svc.NoticeWaiting, now, m.Answer)), nil
+	return a.stored(grain.Put(kindDelivery, m.ID, next), a.record(&next, alert.NoticeWaiting, now, m.Answer)), nil
 }
 
 // stored returns an outcome with writes.
@@ -279,24 +282,24 @@ func (a *alerting) stored(writes ...grain.Write) grain.Outcome[grain.None] {
 }
 
 // incidentRule finds the rule of an incident.
-func (a *alerting) incidentRule(id string) (svc.AlertRule, error) {
+func (a *alerting) incidentRule(id string) (alert.Rule, error) {
 	for ruleID, state := range a.states {
 		if state.Incident != nil && state.Incident.ID == id {
 			return a.rules[ruleID], nil
 		}
 	}
-	return svc.AlertRule{}, svc.NotFound("incident")
+	return alert.Rule{}, domain.NotFound("incident")
 }
 
-func (a *alerting) onAcknowledge(now time.Time, m incidentCommand) (grain.Outcome[svc.Incident], error) {
+func (a *alerting) onAcknowledge(now time.Time, m incidentCommand) (grain.Outcome[alert.Incident], error) {
 	rule, err := a.incidentRule(m.ID)
 	if err != nil {
-		return grain.Outcome[svc.Incident]{}, err
+		return grain.Outcome[alert.Incident]{}, err
 	}
 	state := a.states[rule.ID]
 	changed, err := state.Incident.Acknowledge(m.By, now)
 	if err != nil {
-		return grain.Outcome[svc.Incident]{}, err
+		return grain.Outcome[alert.Incident]{}, err
 	}
 	state.Incident = &changed
 	result := grain.Answer(changed)
@@ -304,30 +307,30 @@ func (a *alerting) onAcknowledge(now time.Time, m incidentCommand) (grain.Outcom
 	return result, nil
 }
 
-func (a *alerting) onResolve(now time.Time, m incidentCommand) (grain.Outcome[svc.Incident], error) {
+func (a *alerting) onResolve(now time.Time, m incidentCommand) (grain.Outcome[alert.Incident], error) {
 	rule, err := a.incidentRule(m.ID)
 	if err != nil {
-		return grain.Outcome[svc.Incident]{}, err
+		return grain.Outcome[alert.Incident]{}, err
 	}
 	if !a.states[rule.ID].Incident.Live() {
-		return grain.Outcome[svc.Incident]{}, &svc.Error{Code: svc.CodeConflict, Reason: "incident_resolved", Message: "The incident is resolved already."}
+		return grain.Outcome[alert.Incident]{}, &domain.Error{Code: domain.CodeConflict, Reason: "incident_resolved", Message: "The incident is resolved already."}
 	}
-	result := grain.Outcome[svc.Incident]{}
+	result := grain.Outcome[alert.Incident]{}
 	a.resolveIncident(&result.Effects, rule, &m.By, now)
 	result.Answer = *a.states[rule.ID].Incident
 	return result, nil
 }
 
-func (a *alerting) onChannels(time.Time, grain.None) (grain.Outcome[[]svc.Channel], error) {
-	return grain.Answer(slices.SortedFunc(maps.Values(a.channels), func(x, y svc.Channel) int { return cmp.Compare(x.ID, y.ID) })), nil
+func (a *alerting) onChannels(time.Time, grain.None) (grain.Outcome[[]alert.Channel], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(a.channels), func(x, y alert.Channel) int { return cmp.Compare(x.ID, y.ID) })), nil
 }
 
-func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (grain.Outcome[svc.Channel], error) {
+func (a *alerting) onPutChannel(_ time.Time, channel alert.Channel) (grain.Outcome[alert.Channel], error) {
 	if made, there := a.channels[channel.ID]; there {
 		return grain.Again(made), nil
 	}
-	if len(a.channels) >= svc.MaxChannels {
-		return grain.Outcome[svc.Channel]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many channels as it may have; delete one first."}
+	if len(a.channels) >= alert.MaxChannels {
+		return grain.Outcome[alert.Channel]{}, &domain.Error{Code: domain.CodeConflict, Reason: "limit_reached", Message: "The application has as many channels as it may have; delete one first."}
 	}
 	a.channels[channel.ID] = channel
 	return grain.Answer(channel, grain.Put(kindChannel, channel.ID, channel)), nil
@@ -336,18 +339,18 @@ func (a *alerting) onPutChannel(_ time.Time, channel svc.Channel) (grain.Outcome
 // onDeleteChannel removes a channel that no rule names, with its undelivered notices.
 func (a *alerting) onDeleteChannel(now time.Time, m findRule) (grain.Outcome[grain.None], error) {
 	if _, known := a.channels[m.ID]; !known {
-		return grain.Outcome[grain.None]{}, svc.NotFound("channel")
+		return grain.Outcome[grain.None]{}, domain.NotFound("channel")
 	}
 	for _, rule := range a.rules {
 		if slices.Contains(rule.ChannelIDs, m.ID) {
-			return grain.Outcome[grain.None]{}, &svc.Error{Code: svc.CodeConflict, Reason: "channel_in_use", Message: "The alert rule " + rule.ID + " names the channel; change it first."}
+			return grain.Outcome[grain.None]{}, &domain.Error{Code: domain.CodeConflict, Reason: "channel_in_use", Message: "The alert rule " + rule.ID + " names the channel; change it first."}
 		}
 	}
 	result := a.stored(grain.Delete(kindChannel, m.ID))
 	for id, delivery := range a.deliveries {
 		if delivery.ChannelID == m.ID {
 			delete(a.deliveries, id)
-			result.Writes = append(result.Writes, grain.Delete(kindDelivery, id), a.record(&delivery, svc.NoticeDropped, now, ""))
+			result.Writes = append(result.Writes, grain.Delete(kindDelivery, id), a.record(&delivery, alert.NoticeDropped, now, ""))
 		}
 	}
 	delete(a.channels, m.ID)

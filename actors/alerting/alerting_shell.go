@@ -9,9 +9,10 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/alert"
 )
 
 // Ports holds the dependencies of a node's alerting actors.
@@ -34,9 +35,9 @@ type Ports struct {
 type Measures interface {
 	// Read returns the stored count of each counter within its window. It also returns the blocks that the count
 	// includes, from the number since on.
-	Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter
+	Read(ctx context.Context, counters []alert.Counter, at time.Time, since uint64) []ReadCounter
 	// Measure returns the value of each rule's condition in the window that ends at an instant.
-	Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured
+	Measure(ctx context.Context, rules []alert.Rule, at time.Time) []Measured
 }
 
 // Measured is the value of a rule's condition; it is unknown without data.
@@ -48,7 +49,7 @@ type Measured struct {
 
 // ReadCounter is the stored count of a counter. It includes every block of the list as a whole.
 type ReadCounter struct {
-	Slots  svc.AlertSlots
+	Slots  alert.Slots
 	Blocks []uint64
 	Err    error
 }
@@ -56,7 +57,7 @@ type ReadCounter struct {
 // Sender sends notices to channels.
 type Sender interface {
 	// Send makes one attempt; after a failure, retry reports whether another attempt may succeed.
-	Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error)
+	Send(ctx context.Context, channel alert.Channel, delivery alert.Delivery) (retry bool, err error)
 }
 
 // sendTime bounds one attempt to deliver a notice.
@@ -100,7 +101,7 @@ func newAlerting(node *grain.Node, ports *Ports, identity string) *alertingShell
 	shell := &alertingShell{ports: ports, node: node, begun: map[string]int{}, ended: map[string]bool{}}
 	app, _, _ := splitIdentity(identity + "/")
 	shell.core = &alerting{
-		app: app, started: ports.Started, flush: ports.Flush, now: node.Now, publish: ports.Rules.Publish, changed: func(svc.Version) { shell.again = true },
+		app: app, started: ports.Started, flush: ports.Flush, now: node.Now, publish: ports.Rules.Publish, changed: func(domain.Version) { shell.again = true },
 	}
 	shell.Grain = grain.New(shell.node, alertingKind, identity, shell.core)
 	return shell
@@ -183,7 +184,7 @@ func (s *alertingShell) round(ctx context.Context) {
 const readAtOnce = 50
 
 // read reads windows from the store for the core. asked is when the core requested them.
-func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter, asked time.Time) {
+func (s *alertingShell) read(ctx context.Context, counters []alert.Counter, asked time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
 	at := s.node.Now()
@@ -205,7 +206,7 @@ func (s *alertingShell) read(ctx context.Context, counters []svc.AlertCounter, a
 }
 
 // measure measures rules for the core.
-func (s *alertingShell) measure(ctx context.Context, rules []svc.AlertRule) {
+func (s *alertingShell) measure(ctx context.Context, rules []alert.Rule) {
 	ctx, cancel := context.WithTimeout(ctx, alertTimeout)
 	defer cancel()
 	told := measuredReport{At: s.node.Now()}
@@ -236,7 +237,7 @@ func (s *alertingShell) pruneAttempts() {
 }
 
 // begin reports whether to make an attempt: not if the plan is older than the last attempt.
-func (s *alertingShell) begin(d *svc.Delivery) bool {
+func (s *alertingShell) begin(d *alert.Delivery) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.begun[d.ID] > d.Attempts {

@@ -5,67 +5,68 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/alert"
 )
 
 // putSilence makes or changes a silence.
 type putSilence struct {
-	ID    string           `json:"id"`
-	New   bool             `json:"new"`
-	Patch svc.SilencePatch `json:"patch"`
-	By    svc.LedgerActor  `json:"by"`
+	ID    string             `json:"id"`
+	New   bool               `json:"new"`
+	Patch alert.SilencePatch `json:"patch"`
+	By    domain.LedgerActor `json:"by"`
 }
 
 // audible filters the events for which a rule's channels are notified now. If a silence covers the beginning of an
 // incident, the notice is postponed to the end of the silence.
-func (a *alerting) audible(rule string, events []svc.NoticeEvent, now time.Time) []svc.NoticeEvent {
+func (a *alerting) audible(rule string, events []alert.NoticeEvent, now time.Time) []alert.NoticeEvent {
 	state := a.states[rule]
-	if !slices.Contains(events, svc.NoticeOpen) {
+	if !slices.Contains(events, alert.NoticeOpen) {
 		return events
 	}
-	silence := svc.SilenceOf(a.silences, state.Incident, now)
+	silence := alert.SilenceOf(a.silences, state.Incident, now)
 	if silence == nil {
 		return events
 	}
 	a.states[rule] = state.Quiet(silence)
-	return slices.DeleteFunc(slices.Clone(events), func(event svc.NoticeEvent) bool { return event == svc.NoticeOpen })
+	return slices.DeleteFunc(slices.Clone(events), func(event alert.NoticeEvent) bool { return event == alert.NoticeOpen })
 }
 
 // record returns the write of a delivery's state.
-func (a *alerting) record(d *svc.Delivery, state svc.NoticeState, now time.Time, answer string) grain.Write {
+func (a *alerting) record(d *alert.Delivery, state alert.NoticeState, now time.Time, answer string) grain.Write {
 	channel := a.channels[d.ChannelID]
-	record := svc.RecordOf(d, &channel, state, now, answer)
+	record := alert.RecordOf(d, &channel, state, now, answer)
 	return grain.Put(kindNotice, record.Key(), record)
 }
 
-func (a *alerting) onSilences(time.Time, grain.None) (grain.Outcome[[]svc.Silence], error) {
-	all := slices.AppendSeq([]svc.Silence{}, maps.Values(a.silences))
-	svc.SortSilences(all)
+func (a *alerting) onSilences(time.Time, grain.None) (grain.Outcome[[]alert.Silence], error) {
+	all := slices.AppendSeq([]alert.Silence{}, maps.Values(a.silences))
+	alert.SortSilences(all)
 	return grain.Answer(all), nil
 }
 
-func (a *alerting) onPutSilence(now time.Time, m putSilence) (grain.Outcome[svc.Silence], error) {
+func (a *alerting) onPutSilence(now time.Time, m putSilence) (grain.Outcome[alert.Silence], error) {
 	silence, known := a.silences[m.ID]
 	if !known && !m.New {
-		return grain.Outcome[svc.Silence]{}, svc.NotFound("silence")
+		return grain.Outcome[alert.Silence]{}, domain.NotFound("silence")
 	}
 	if !known {
-		silence = svc.Silence{ID: m.ID, SilenceSpec: svc.SilenceSpec{StartsAt: now}, CreatedAt: now, CreatedBy: m.By}
+		silence = alert.Silence{ID: m.ID, SilenceSpec: alert.SilenceSpec{StartsAt: now}, CreatedAt: now, CreatedBy: m.By}
 	}
 	silence.SilenceSpec, silence.UpdatedAt = silence.With(m.Patch), now
 	problems := silence.Validate()
 	if _, ok := a.rules[silence.RuleID]; silence.RuleID != "" && !ok && (m.Patch.RuleID != nil || !known) {
-		problems = append(problems, svc.FieldError{Field: "ruleId", Code: "unknown_rule", Message: "There is no alert rule of this id."})
+		problems = append(problems, domain.FieldError{Field: "ruleId", Code: "unknown_rule", Message: "There is no alert rule of this id."})
 	}
 	if len(problems) > 0 {
-		return grain.Outcome[svc.Silence]{}, svc.Invalid(problems...)
+		return grain.Outcome[alert.Silence]{}, domain.Invalid(problems...)
 	}
-	result := grain.Outcome[svc.Silence]{Answer: silence}
+	result := grain.Outcome[alert.Silence]{Answer: silence}
 	if !known {
 		dropped, err := a.roomForSilence(now)
 		if err != nil {
-			return grain.Outcome[svc.Silence]{}, err
+			return grain.Outcome[alert.Silence]{}, err
 		}
 		result.Writes = append(result.Writes, dropped...)
 	}
@@ -79,14 +80,14 @@ func (a *alerting) onPutSilence(now time.Time, m putSilence) (grain.Outcome[svc.
 // roomForSilence removes the silence that ended first if the limit is reached. It fails with conflict if none has
 // ended.
 func (a *alerting) roomForSilence(now time.Time) ([]grain.Write, error) {
-	if len(a.silences) < svc.MaxSilences {
+	if len(a.silences) < alert.MaxSilences {
 		return nil, nil
 	}
 	all := slices.Collect(maps.Values(a.silences))
-	svc.SortSilences(all)
+	alert.SortSilences(all)
 	oldest := all[len(all)-1]
-	if oldest.At(now) != svc.SilenceEnded {
-		return nil, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many silences as it may have; delete one first."}
+	if oldest.At(now) != alert.SilenceEnded {
+		return nil, &domain.Error{Code: domain.CodeConflict, Reason: "limit_reached", Message: "The application has as many silences as it may have; delete one first."}
 	}
 	delete(a.silences, oldest.ID)
 	return []grain.Write{grain.Delete(kindSilence, oldest.ID)}, nil
@@ -94,7 +95,7 @@ func (a *alerting) roomForSilence(now time.Time) ([]grain.Write, error) {
 
 func (a *alerting) onDeleteSilence(now time.Time, m findRule) (grain.Outcome[grain.None], error) {
 	if _, known := a.silences[m.ID]; !known {
-		return grain.Outcome[grain.None]{}, svc.NotFound("silence")
+		return grain.Outcome[grain.None]{}, domain.NotFound("silence")
 	}
 	delete(a.silences, m.ID)
 	result := a.stored(grain.Delete(kindSilence, m.ID))
@@ -116,9 +117,9 @@ func (a *alerting) judgeAgain(into *grain.Effects, silence string, now time.Time
 }
 
 // onChangeChannel replaces a channel.
-func (a *alerting) onChangeChannel(_ time.Time, channel svc.Channel) (grain.Outcome[svc.Channel], error) {
+func (a *alerting) onChangeChannel(_ time.Time, channel alert.Channel) (grain.Outcome[alert.Channel], error) {
 	if _, known := a.channels[channel.ID]; !known {
-		return grain.Outcome[svc.Channel]{}, svc.NotFound("channel")
+		return grain.Outcome[alert.Channel]{}, domain.NotFound("channel")
 	}
 	a.channels[channel.ID] = channel
 	return grain.Answer(channel, grain.Put(kindChannel, channel.ID, channel)), nil

@@ -8,24 +8,30 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/issues"
 	"svc/actors/pipeline"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/issue"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
 )
 
 // officeBlock is a block of the stream.
 type officeBlock struct {
 	number      uint64
-	rows        []svc.EventRow
-	occurrences []svc.OccurrenceRow
-	points      []svc.MetricRow
+	rows        []event.Row
+	occurrences []occurrence.Row
+	points      []metric.Row
 }
 
 var errUnreadable = errors.New("unreadable")
 
 // Read returns the counts of the stored blocks.
-func (o *office) Read(_ context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
+func (o *office) Read(_ context.Context, counters []alert.Counter, at time.Time, since uint64) []ReadCounter {
 	o.mu.Lock()
 	defer func(slow time.Duration) { o.mu.Unlock(); time.Sleep(slow) }(o.slow)
 	o.asked += len(counters)
@@ -48,24 +54,24 @@ func (o *office) Read(_ context.Context, counters []svc.AlertCounter, at time.Ti
 }
 
 // of returns the counts of a block for a counter.
-func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
+func (b *officeBlock) of(c *alert.Counter, at time.Time) alert.Slots {
 	counts := blockCounts{}
 	for i := range b.rows {
-		if c.Kind == svc.AlertEventVolume && (c.Word == "" || c.Word == b.rows[i].Name) && !b.rows[i].IsBot {
-			counts.add(c, at, b.rows[i].Ts, svc.MetricTotals{Count: 1})
+		if c.Kind == alert.EventVolume && (c.Word == "" || c.Word == b.rows[i].Name) && !b.rows[i].IsBot {
+			counts.add(c, at, b.rows[i].Ts, metric.Totals{Count: 1})
 		}
 	}
 	for i := range b.occurrences {
-		if c.Kind == svc.AlertErrorRate && (c.Word == "" || c.Word == string(b.occurrences[i].Level)) {
-			counts.add(c, at, b.occurrences[i].Ts, svc.MetricTotals{Count: 1})
+		if c.Kind == alert.ErrorRate && (c.Word == "" || c.Word == string(b.occurrences[i].Level)) {
+			counts.add(c, at, b.occurrences[i].Ts, metric.Totals{Count: 1})
 		}
 	}
 	for i := range b.points {
 		point := &b.points[i]
-		if c.Kind != svc.AlertMetric || c.Word != point.Name || c.Labels != "" && c.Labels != svc.EncodeLabels(point.Labels) {
+		if c.Kind != alert.Metric || c.Word != point.Name || c.Labels != "" && c.Labels != alert.EncodeLabels(point.Labels) {
 			continue
 		}
-		if slot := counts.add(c, at, point.Ts, point.MetricTotals); slot != nil && c.Bins {
+		if slot := counts.add(c, at, point.Ts, point.Totals); slot != nil && c.Bins {
 			observe(slot, point)
 		}
 	}
@@ -76,7 +82,7 @@ func (b *officeBlock) of(c *svc.AlertCounter, at time.Time) svc.AlertSlots {
 func (b *officeBlock) count(rules *RuleIndex) *countedBlock {
 	block := (&CountListener{Rules: rules, Now: time.Now}).Open()
 	hurrying := (&issues.Listener{Rules: rules, Resolved: &issues.ResolvedSet{}}).Open()
-	all := svc.Rows{Events: b.rows, Occurrences: b.occurrences, Points: b.points}
+	all := ingest.Rows{Events: b.rows, Occurrences: b.occurrences, Points: b.points}
 	block.Saw(0, &all)
 	hurrying.Saw(0, &all)
 	return block.(*countedBlock)
@@ -92,7 +98,7 @@ func (o *office) settle(b officeBlock) {
 // tell reports a block.
 func (o *office) tell(b officeBlock) {
 	o.t.Helper()
-	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, false) {
+	for app, counts := range b.count(o.rules).byApp(func(domain.AppRef) bool { return true }, false) {
 		if err := o.alerts.ReportCounts(o.t.Context(), app, countReport{b.number, counts}); err != nil {
 			o.t.Fatal(err)
 		}
@@ -103,7 +109,7 @@ func (o *office) tell(b officeBlock) {
 // preview reports an open block, and returns whether it is to be stored at once.
 func (o *office) preview(b officeBlock) bool {
 	o.t.Helper()
-	for app, counts := range b.count(o.rules).byApp(func(svc.AppRef) bool { return true }, true) {
+	for app, counts := range b.count(o.rules).byApp(func(domain.AppRef) bool { return true }, true) {
 		answer, err := alertingStream.Ask(o.t.Context(), o.alerts.Actors, app.String(), openBlockReport{counts})
 		if err != nil {
 			o.t.Fatal(err)
@@ -124,7 +130,7 @@ func (o *office) block() officeBlock {
 func (o *office) orders(n int) officeBlock {
 	b := o.block()
 	for range n {
-		row := svc.EventRow{EnvironmentNumber: 7}
+		row := event.Row{EnvironmentNumber: 7}
 		row.Name, row.Ts = "order", time.Now()
 		b.rows = append(b.rows, row)
 	}
@@ -134,8 +140,8 @@ func (o *office) orders(n int) officeBlock {
 // rush makes a rule that fires at ten orders.
 func (o *office) rush() {
 	o.t.Helper()
-	o.rule(svc.AlertEventVolume, func(p *svc.AlertPatch) {
-		threshold, condition := 10.0, svc.AlertCondition{Name: "order"}
+	o.rule(alert.EventVolume, func(p *alert.Patch) {
+		threshold, condition := 10.0, alert.Condition{Name: "order"}
 		p.Threshold, p.Condition = &threshold, &condition
 	})
 	pass(0)
@@ -252,7 +258,7 @@ func TestALateReadingIsIgnored(t *testing.T) {
 		o.settle(o.orders(4))
 		o.set(func() { o.slow = 0 })
 		o.store.LosePuts(1, errUnreadable)
-		if _, err := o.alerts.PutChannel(t.Context(), web(), svc.Channel{ID: "chn_2", Kind: svc.ChannelWebhook}); err == nil {
+		if _, err := o.alerts.PutChannel(t.Context(), web(), alert.Channel{ID: "chn_2", Kind: alert.ChannelWebhook}); err == nil {
 			t.Fatal("a change was saved that the store did not confirm")
 		}
 		pass(4 * time.Second)
@@ -269,8 +275,8 @@ func TestALateReadingIsIgnored(t *testing.T) {
 func TestNobodyPolls(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		o.rush()
-		o.rule(svc.AlertMetric, func(p *svc.AlertPatch) {
-			below, condition := "lt", svc.AlertCondition{Name: "heat", Agg: "p95"}
+		o.rule(alert.Metric, func(p *alert.Patch) {
+			below, condition := "lt", alert.Condition{Name: "heat", Agg: "p95"}
 			p.Comparator, p.Condition = &below, &condition
 		})
 		o.settle(o.orders(10))
@@ -288,11 +294,11 @@ func TestNobodyPolls(t *testing.T) {
 // TestErrorsPerSession checks that a session-rate rule is measured when an error was stored.
 func TestErrorsPerSession(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertErrorRate, func(p *svc.AlertPatch) { p.Condition = &svc.AlertCondition{Per: "session"} })
+		o.rule(alert.ErrorRate, func(p *alert.Patch) { p.Condition = &alert.Condition{Per: "session"} })
 		pass(time.Second)
 		o.want("without errors")
 		failed := o.block()
-		failed.occurrences = []svc.OccurrenceRow{{EnvironmentNumber: 7, Occurrence: svc.Occurrence{Ts: time.Now()}}}
+		failed.occurrences = []occurrence.Row{{EnvironmentNumber: 7, Occurrence: occurrence.Occurrence{Ts: time.Now()}}}
 		if !o.preview(failed) {
 			t.Error("it does not flush soon for an error")
 		}
@@ -312,7 +318,7 @@ func TestErrorsPerSession(t *testing.T) {
 func TestOurOwnOutageIsNoSilence(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
 		below := "lt"
-		o.rule(svc.AlertEventVolume, func(p *svc.AlertPatch) { p.Comparator = &below })
+		o.rule(alert.EventVolume, func(p *alert.Patch) { p.Comparator = &below })
 		pass(119 * time.Second)
 		o.want("in the first window")
 		if row := o.only(); !row.Seen.SuppressedUntil.Equal(o.begun.Add(2 * time.Minute)) {
@@ -327,12 +333,12 @@ func TestOurOwnOutageIsNoSilence(t *testing.T) {
 // do: each issue counts once.
 func TestANewIssueCountsOnce(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertNewIssue, nil)
+		o.rule(alert.NewIssue, nil)
 		tell := func(issues ...uint64) {
 			t.Helper()
-			news := svc.NewIssues{Environment: 7, Block: 1 << 63}
-			for _, issue := range issues {
-				news.Issues = append(news.Issues, svc.TitledIssue{Issue: issue, Title: fmt.Sprint("Error ", issue)})
+			news := issue.NewIssues{Environment: 7, Block: 1 << 63}
+			for _, i := range issues {
+				news.Issues = append(news.Issues, issue.TitledIssue{Issue: i, Title: fmt.Sprint("Error ", i)})
 			}
 			if err := o.alerts.NewIssues(t.Context(), web(), news); err != nil {
 				t.Fatal(err)
@@ -354,10 +360,10 @@ func TestANewIssueCountsOnce(t *testing.T) {
 // TestABlockOfNewIssuesCountsOnce reports blocks again, at once and after a restart.
 func TestABlockOfNewIssuesCountsOnce(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertNewIssue, nil)
+		o.rule(alert.NewIssue, nil)
 		tell := func(block uint64, others int) {
 			t.Helper()
-			if err := o.alerts.NewIssues(t.Context(), web(), svc.NewIssues{Environment: 7, Block: block, ID: "iss_1", Title: "Error: x", Others: others}); err != nil {
+			if err := o.alerts.NewIssues(t.Context(), web(), issue.NewIssues{Environment: 7, Block: block, ID: "iss_1", Title: "Error: x", Others: others}); err != nil {
 				t.Fatal(err)
 			}
 			pass(0)
@@ -377,21 +383,21 @@ func TestABlockOfNewIssuesCountsOnce(t *testing.T) {
 }
 
 func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
-	rule := func(kind svc.AlertKind, environment uint64, comparator, word string) svc.AlertRule {
-		rule := svc.AlertRule{ID: string(kind) + word, Number: environment, AlertSpec: svc.AlertSpec{Kind: kind, Comparator: comparator, Enabled: true, WindowMinutes: 5}}
+	rule := func(kind alert.Kind, environment uint64, comparator, word string) alert.Rule {
+		rule := alert.Rule{ID: string(kind) + word, Number: environment, Spec: alert.Spec{Kind: kind, Comparator: comparator, Enabled: true, WindowMinutes: 5}}
 		rule.Condition.Name, rule.Condition.Agg = word, "sum"
 		return rule
 	}
 	app := web()
 	book := NewRuleIndex()
-	version := func(n uint32) svc.Version { return svc.Version{Generation: n} }
-	book.Publish(version(2), app, []svc.AlertRule{
-		rule(svc.AlertEventVolume, 1, "gt", ""), rule(svc.AlertEventVolume, 1, "gte", "order"), rule(svc.AlertEventVolume, 1, "lt", "order"),
-		rule(svc.AlertMetric, 2, "gt", "cpu"), rule(svc.AlertNewIssue, 3, "gt", ""),
+	version := func(n uint32) domain.Version { return domain.Version{Generation: n} }
+	book.Publish(version(2), app, []alert.Rule{
+		rule(alert.EventVolume, 1, "gt", ""), rule(alert.EventVolume, 1, "gte", "order"), rule(alert.EventVolume, 1, "lt", "order"),
+		rule(alert.Metric, 2, "gt", "cpu"), rule(alert.NewIssue, 3, "gt", ""),
 	})
 	book.Publish(version(1), app, nil) // an older one
 	saw := func(rows officeBlock) (got []string) {
-		for _, counts := range rows.count(book).byApp(func(svc.AppRef) bool { return true }, false) {
+		for _, counts := range rows.count(book).byApp(func(domain.AppRef) bool { return true }, false) {
 			for _, c := range counts {
 				got = append(got, fmt.Sprintf("%d %s %q %d %v", c.Counter.Environment, c.Counter.Kind, c.Counter.Word, c.Slots[0].Count, c.Slots[0].Sum))
 			}
@@ -402,7 +408,7 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 	var b officeBlock
 	for n := range uint64(3) {
 		for _, name := range []string{"order", "click", "silence"} {
-			row := svc.EventRow{EnvironmentNumber: n}
+			row := event.Row{EnvironmentNumber: n}
 			row.Name, row.Ts = name, time.Now()
 			b.rows = append(b.rows, row)
 			row.IsBot = true
@@ -411,7 +417,7 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 		b.points = append(b.points, point("cpu", 1, time.Now()), point("disk", 1, time.Now()))
 		b.points[2*n].Environment, b.points[2*n+1].Environment = n, n
 	}
-	b.occurrences = []svc.OccurrenceRow{{EnvironmentNumber: 3, Issue: 9}}
+	b.occurrences = []occurrence.Row{{EnvironmentNumber: 3, Issue: 9}}
 	if got, want := saw(b), []string{`1 event_volume "" 3 0`, `1 event_volume "order" 1 0`, `2 metric "cpu" 1 1`}; !slices.Equal(got, want) {
 		t.Errorf("counted %v, want %v", got, want)
 	}
@@ -429,6 +435,6 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 }
 
 // point returns one observation.
-func point(name string, value float64, at time.Time, labels ...svc.Label) svc.MetricRow {
-	return svc.MetricRow{Environment: 7, Name: name, Ts: at, Labels: labels, MetricTotals: svc.MetricTotals{Count: 1, Sum: value, Min: value, Max: value}}
+func point(name string, value float64, at time.Time, labels ...metric.Label) metric.Row {
+	return metric.Row{Environment: 7, Name: name, Ts: at, Labels: labels, Totals: metric.Totals{Count: 1, Sum: value, Min: value, Max: value}}
 }

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/alert"
+	"svc/domain/event"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
 )
 
 // lifeStep is an event at a time after the beginning, with its values.
@@ -29,7 +32,7 @@ func after(pairs ...float64) (steps []lifeStep) {
 // ruleLife is one rule and the steps that it goes through.
 type ruleLife struct {
 	name       string
-	kind       svc.AlertKind
+	kind       alert.Kind
 	agg        string
 	comparator string
 	threshold  float64
@@ -42,19 +45,19 @@ type ruleLife struct {
 }
 
 // condition returns the condition of the rule.
-func (l *ruleLife) condition() svc.AlertCondition {
+func (l *ruleLife) condition() alert.Condition {
 	switch l.kind {
-	case svc.AlertMetric:
-		return svc.AlertCondition{Name: "heat", Agg: l.agg, Labels: map[string]string{"zone": "eu"}}
-	case svc.AlertVital:
-		return svc.AlertCondition{Vital: "LCP", Path: "/cart"}
-	case svc.AlertErrorRate:
-		return svc.AlertCondition{Level: "error"}
-	case svc.AlertEventVolume:
-		return svc.AlertCondition{Name: "order"}
-	case svc.AlertUptime, svc.AlertNewIssue:
+	case alert.Metric:
+		return alert.Condition{Name: "heat", Agg: l.agg, Labels: map[string]string{"zone": "eu"}}
+	case alert.Vital:
+		return alert.Condition{Vital: "LCP", Path: "/cart"}
+	case alert.ErrorRate:
+		return alert.Condition{Level: "error"}
+	case alert.EventVolume:
+		return alert.Condition{Name: "order"}
+	case alert.Uptime, alert.NewIssue:
 	}
-	return svc.AlertCondition{}
+	return alert.Condition{}
 }
 
 // fill adds values to a block: as observations, or as a number of events or errors. Next to each of them it adds one
@@ -62,31 +65,31 @@ func (l *ruleLife) condition() svc.AlertCondition {
 func (l *ruleLife) fill(b *officeBlock, values []float64, now time.Time) {
 	for _, value := range values {
 		switch l.kind {
-		case svc.AlertMetric:
-			b.points = append(b.points, point("heat", value, now, svc.Label{Key: "zone", Value: "eu"}), point("heat", 1e6, now, svc.Label{Key: "zone", Value: "us"}), point("cold", 1e6, now))
-		case svc.AlertVital:
-			b.points = append(b.points, point("LCP", value, now, svc.Label{Key: "path", Value: "/cart"}), point("LCP", 1e6, now, svc.Label{Key: "path", Value: "/"}))
-		case svc.AlertErrorRate:
+		case alert.Metric:
+			b.points = append(b.points, point("heat", value, now, metric.Label{Key: "zone", Value: "eu"}), point("heat", 1e6, now, metric.Label{Key: "zone", Value: "us"}), point("cold", 1e6, now))
+		case alert.Vital:
+			b.points = append(b.points, point("LCP", value, now, metric.Label{Key: "path", Value: "/cart"}), point("LCP", 1e6, now, metric.Label{Key: "path", Value: "/"}))
+		case alert.ErrorRate:
 			for range int(value) {
 				b.occurrences = append(b.occurrences,
-					svc.OccurrenceRow{EnvironmentNumber: 7, Occurrence: svc.Occurrence{Ts: now, Level: "error"}}, svc.OccurrenceRow{EnvironmentNumber: 7, Occurrence: svc.Occurrence{Ts: now, Level: "info"}})
+					occurrence.Row{EnvironmentNumber: 7, Occurrence: occurrence.Occurrence{Ts: now, Level: "error"}}, occurrence.Row{EnvironmentNumber: 7, Occurrence: occurrence.Occurrence{Ts: now, Level: "info"}})
 			}
-		case svc.AlertEventVolume:
+		case alert.EventVolume:
 			for range int(value) {
 				for _, name := range []string{"order", "click"} {
-					row := svc.EventRow{EnvironmentNumber: 7}
+					row := event.Row{EnvironmentNumber: 7}
 					row.Name, row.Ts = name, now
 					b.rows = append(b.rows, row)
 				}
 			}
-		case svc.AlertUptime, svc.AlertNewIssue:
+		case alert.Uptime, alert.NewIssue:
 		}
 	}
 }
 
 // make creates the rule; its window is a minute.
 func (l *ruleLife) make(o *office) {
-	o.rule(l.kind, func(p *svc.AlertPatch) {
+	o.rule(l.kind, func(p *alert.Patch) {
 		minute, condition := 1, l.condition()
 		p.Comparator, p.Threshold, p.WindowMinutes, p.Condition, p.ForMinutes = &l.comparator, &l.threshold, &minute, &condition, &l.minutes
 		if l.recovery != 0 {
@@ -100,7 +103,7 @@ func (l *ruleLife) make(o *office) {
 }
 
 func ruleLives() []ruleLife {
-	const metric, vital, errors, events = svc.AlertMetric, svc.AlertVital, svc.AlertErrorRate, svc.AlertEventVolume
+	const metric, vital, errors, events = alert.Metric, alert.Vital, alert.ErrorRate, alert.EventVolume
 	return []ruleLife{
 		// A slot of a second leaves the window of a minute 61 seconds after it began. The incident ends a window after
 		// the value returned to normal.
@@ -192,7 +195,7 @@ func TestAReplayMakesTheSameIncidents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			slices.SortFunc(rows, func(x, y svc.AlertRow) int { return cmp.Compare(x.ID, y.ID) })
+			slices.SortFunc(rows, func(x, y alert.Row) int { return cmp.Compare(x.ID, y.ID) })
 			fired := 0
 			for _, row := range rows {
 				if i := row.Seen.Incident; i != nil {

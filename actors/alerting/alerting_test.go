@@ -13,10 +13,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/issue"
+	"svc/domain/monitor"
+	"svc/domain/occurrence"
 )
 
 // office is the test environment of alerts: a store that outlives nodes, and channels that may be down.
@@ -51,7 +55,7 @@ type office struct {
 
 var errRefusing = errors.New("away")
 
-func (o *office) Send(_ context.Context, channel svc.Channel, d svc.Delivery) (retry bool, err error) {
+func (o *office) Send(_ context.Context, channel alert.Channel, d alert.Delivery) (retry bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.broken {
@@ -78,7 +82,7 @@ func (o *office) take() []string {
 	return sent
 }
 
-func (o *office) Measure(_ context.Context, rules []svc.AlertRule, _ time.Time) []Measured {
+func (o *office) Measure(_ context.Context, rules []alert.Rule, _ time.Time) []Measured {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.asked += len(rules)
@@ -95,7 +99,7 @@ func (o *office) open() {
 	if o.rules = NewRuleIndex(); o.started.IsZero() {
 		o.started = time.Now()
 	}
-	rules := map[string][]svc.Entity{}
+	rules := map[string][]domain.Entity{}
 	for _, rule := range o.store.Present(KindRule) {
 		rules[rule.Owner] = append(rules[rule.Owner], rule)
 	}
@@ -138,7 +142,7 @@ func inOffice(t *testing.T, test func(t *testing.T, o *office)) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &office{t: t, begun: time.Now(), store: actorstest.NewStore()}
 		o.open()
-		if _, err := o.alerts.PutChannel(t.Context(), web(), svc.Channel{ID: "chn_1", Name: "pager", Kind: svc.ChannelWebhook}); err != nil {
+		if _, err := o.alerts.PutChannel(t.Context(), web(), alert.Channel{ID: "chn_1", Name: "pager", Kind: alert.ChannelWebhook}); err != nil {
 			t.Fatal(err)
 		}
 		test(t, o)
@@ -147,18 +151,18 @@ func inOffice(t *testing.T, test func(t *testing.T, o *office)) {
 	})
 }
 
-func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
+func web() domain.AppRef { return domain.AppRef{Org: "acme", App: "web"} }
 
 // rule makes a rule that notifies the pager.
-func (o *office) rule(kind svc.AlertKind, change func(*svc.AlertPatch)) svc.AlertRow {
+func (o *office) rule(kind alert.Kind, change func(*alert.Patch)) alert.Row {
 	o.t.Helper()
 	name, threshold, window, channels := "Rule", 1.0, 2, []string{"chn_1"}
-	comparator, condition := "gte", svc.AlertCondition{MonitorID: "mon_1"}
-	patch := svc.AlertPatch{Name: &name, Kind: &kind, Threshold: &threshold, WindowMinutes: &window, ChannelIDs: &channels, Comparator: &comparator, Condition: &condition}
+	comparator, condition := "gte", alert.Condition{MonitorID: "mon_1"}
+	patch := alert.Patch{Name: &name, Kind: &kind, Threshold: &threshold, WindowMinutes: &window, ChannelIDs: &channels, Comparator: &comparator, Condition: &condition}
 	if change != nil {
 		change(&patch)
 	}
-	row, err := o.alerts.PutRule(o.t.Context(), web(), "", svc.Environment{Slug: "production", Number: 7}, patch)
+	row, err := o.alerts.PutRule(o.t.Context(), web(), "", domain.Environment{Slug: "production", Number: 7}, patch)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -167,11 +171,11 @@ func (o *office) rule(kind svc.AlertKind, change func(*svc.AlertPatch)) svc.Aler
 
 // failing reports a number of failures in a row to the rules of a monitor.
 func (o *office) failing(failures uint32) {
-	state := svc.MonitorState{LastCheckedAt: time.Now(), ConsecutiveFailures: failures}
+	state := monitor.State{LastCheckedAt: time.Now(), ConsecutiveFailures: failures}
 	if failures > 0 {
-		state.LastStatus = svc.StatusDown
+		state.LastStatus = monitor.StatusDown
 	}
-	if err := o.alerts.ReportUptime(o.t.Context(), web(), svc.Monitor{ID: "mon_1"}, state); err != nil {
+	if err := o.alerts.ReportUptime(o.t.Context(), web(), monitor.Monitor{ID: "mon_1"}, state); err != nil {
 		o.t.Fatal(err)
 	}
 	pass(0)
@@ -185,7 +189,7 @@ func (o *office) want(what string, sent ...string) {
 }
 
 // only returns the only rule.
-func (o *office) only() svc.AlertRow {
+func (o *office) only() alert.Row {
 	o.t.Helper()
 	rows, err := o.alerts.Rules(o.t.Context(), web())
 	if err != nil || len(rows) != 1 {
@@ -198,7 +202,7 @@ func (o *office) only() svc.AlertRow {
 // schedule ends the incident.
 func TestAnIncidentResolvesByItself(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertUptime, nil)
+		o.rule(alert.Uptime, nil)
 		o.failing(1)
 		o.want("in the same turn", "0s pager open")
 		pass(time.Minute)
@@ -209,7 +213,7 @@ func TestAnIncidentResolvesByItself(t *testing.T) {
 		o.want("after the window", "3m0s pager resolved")
 		pass(24 * time.Hour)
 		o.want("a day later")
-		if row := o.only(); row.Seen.State != svc.AlertOK || row.Seen.Incident.Status != svc.IncidentResolved || row.Seen.Incident.ResolvedBy != nil {
+		if row := o.only(); row.Seen.State != alert.OK || row.Seen.Incident.Status != alert.IncidentResolved || row.Seen.Incident.ResolvedBy != nil {
 			t.Errorf("the rule is %s, its incident %+v", row.Seen.State, row.Seen.Incident)
 		}
 	})
@@ -219,7 +223,7 @@ func TestAnIncidentResolvesByItself(t *testing.T) {
 // and while a notice is on its way.
 func TestRestartsTellNothingTwice(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertUptime, nil)
+		o.rule(alert.Uptime, nil)
 		o.failing(2)
 		o.want("at first", "0s pager open")
 		o.reopen(10 * time.Second)
@@ -247,7 +251,7 @@ func TestRestartsTellNothingTwice(t *testing.T) {
 // end.
 func TestNothingIsLostWhileAChannelIsDown(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertUptime, nil)
+		o.rule(alert.Uptime, nil)
 		o.set(func() { o.broken = true })
 		o.failing(1)
 		pass(time.Minute)
@@ -265,7 +269,7 @@ func TestNothingIsLostWhileAChannelIsDown(t *testing.T) {
 
 func TestARefusalForGoodIsNotRepeated(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertUptime, nil)
+		o.rule(alert.Uptime, nil)
 		o.set(func() { o.broken, o.final = true, true })
 		o.failing(1)
 		o.set(func() { o.broken = false })
@@ -276,12 +280,12 @@ func TestARefusalForGoodIsNotRepeated(t *testing.T) {
 
 func TestNewIssues(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertNewIssue, nil)
+		o.rule(alert.NewIssue, nil)
 		block := uint64(0)
 		issue := func(environment uint64, id string) {
 			t.Helper()
 			block++
-			if err := o.alerts.NewIssues(t.Context(), web(), svc.NewIssues{Environment: environment, Block: block, ID: id, Title: "TypeError"}); err != nil {
+			if err := o.alerts.NewIssues(t.Context(), web(), issue.NewIssues{Environment: environment, Block: block, ID: id, Title: "TypeError"}); err != nil {
 				t.Fatal(err)
 			}
 			pass(0)
@@ -302,14 +306,14 @@ func TestNewIssues(t *testing.T) {
 // TestRegressions lets issues regress, some with one block, some soon after each other.
 func TestRegressions(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertNewIssue, nil)
+		o.rule(alert.NewIssue, nil)
 		block := uint64(100)
 		back := func(issues ...uint64) {
 			t.Helper()
 			block++
-			told := svc.Regressions{Environment: 7, Block: block}
-			for _, issue := range issues {
-				told.Issues = append(told.Issues, svc.TitledIssue{Issue: issue, Title: fmt.Sprint("Error ", issue)})
+			told := issue.Regressions{Environment: 7, Block: block}
+			for _, i := range issues {
+				told.Issues = append(told.Issues, issue.TitledIssue{Issue: i, Title: fmt.Sprint("Error ", i)})
 			}
 			for range 2 { // it may be reported again
 				if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
@@ -324,7 +328,7 @@ func TestRegressions(t *testing.T) {
 				t.Errorf("%+v, want %s", incident, want)
 			}
 		}
-		if err := o.alerts.NewIssues(t.Context(), web(), svc.NewIssues{Environment: 7, Block: 1, ID: svc.IssueID(1), Title: "Error 1"}); err != nil {
+		if err := o.alerts.NewIssues(t.Context(), web(), issue.NewIssues{Environment: 7, Block: 1, ID: occurrence.IssueID(1), Title: "Error 1"}); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Second)
@@ -344,12 +348,12 @@ func TestRegressions(t *testing.T) {
 		pass(2 * time.Second)
 		o.want("a minute after the last notice", "1m2s pager open")
 		incident := o.only().Seen.Incident
-		if _, err := o.alerts.Acknowledge(t.Context(), web(), incident.ID, svc.LedgerActor{ID: "usr_1"}); err != nil {
+		if _, err := o.alerts.Acknowledge(t.Context(), web(), incident.ID, domain.LedgerActor{ID: "usr_1"}); err != nil {
 			t.Fatal(err)
 		}
 		back(3)
 		o.want("what somebody looks after comes back", "1m3s pager open")
-		if got := o.only().Seen.Incident; got.Status != svc.IncidentOpen || got.ID != incident.ID {
+		if got := o.only().Seen.Incident; got.Status != alert.IncidentOpen || got.ID != incident.ID {
 			t.Errorf("%+v", got)
 		}
 		pass(10 * time.Minute)
@@ -369,13 +373,13 @@ func TestRegressions(t *testing.T) {
 // TestARuleMayLeaveRegressionsOut has one rule that fires on them and one that does not.
 func TestARuleMayLeaveRegressionsOut(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		row := o.rule(svc.AlertNewIssue, func(patch *svc.AlertPatch) { patch.Condition = &svc.AlertCondition{Regressions: new(false)} })
-		told := svc.Regressions{Environment: 7, Block: 1, Issues: []svc.TitledIssue{{Issue: 1, Title: "E"}}}
+		row := o.rule(alert.NewIssue, func(patch *alert.Patch) { patch.Condition = &alert.Condition{Regressions: new(false)} })
+		told := issue.Regressions{Environment: 7, Block: 1, Issues: []issue.TitledIssue{{Issue: 1, Title: "E"}}}
 		if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
 			t.Fatal(err)
 		}
 		o.want("left out")
-		if _, err := o.alerts.PutRule(t.Context(), web(), row.ID, svc.Environment{}, svc.AlertPatch{Condition: &svc.AlertCondition{}}); err != nil {
+		if _, err := o.alerts.PutRule(t.Context(), web(), row.ID, domain.Environment{}, alert.Patch{Condition: &alert.Condition{}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := o.alerts.Regressed(t.Context(), web(), told); err != nil {
@@ -388,11 +392,11 @@ func TestARuleMayLeaveRegressionsOut(t *testing.T) {
 
 func TestDeletedAndDisabledRulesEnd(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		row := o.rule(svc.AlertUptime, nil)
+		row := o.rule(alert.Uptime, nil)
 		o.failing(1)
 		o.take()
 		disabled := false
-		if _, err := o.alerts.PutRule(t.Context(), web(), row.ID, svc.Environment{}, svc.AlertPatch{Enabled: &disabled}); err != nil {
+		if _, err := o.alerts.PutRule(t.Context(), web(), row.ID, domain.Environment{}, alert.Patch{Enabled: &disabled}); err != nil {
 			t.Fatal(err)
 		}
 		pass(0)
@@ -400,7 +404,7 @@ func TestDeletedAndDisabledRulesEnd(t *testing.T) {
 		pass(time.Second)
 		o.failing(5)
 		o.want("while it is disabled")
-		if err := o.alerts.DeleteChannel(t.Context(), web(), "chn_1"); svc.CodeOf(err) != svc.CodeConflict {
+		if err := o.alerts.DeleteChannel(t.Context(), web(), "chn_1"); domain.CodeOf(err) != domain.CodeConflict {
 			t.Errorf("deleting a channel in use: %v", err)
 		}
 		if err := o.alerts.DeleteRule(t.Context(), web(), row.ID); err != nil {
@@ -415,7 +419,7 @@ func TestDeletedAndDisabledRulesEnd(t *testing.T) {
 // TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident stops a monitor, so that no check can report it up again.
 func TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		o.rule(svc.AlertUptime, nil)
+		o.rule(alert.Uptime, nil)
 		o.failing(3)
 		o.want("down", "0s pager open")
 		pass(time.Second)
@@ -424,13 +428,13 @@ func TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		late := svc.MonitorState{LastCheckedAt: time.Now().Add(-time.Millisecond), ConsecutiveFailures: 4, LastStatus: svc.StatusDown}
-		if err := o.alerts.ReportUptime(t.Context(), web(), svc.Monitor{ID: "mon_1"}, late); err != nil {
+		late := monitor.State{LastCheckedAt: time.Now().Add(-time.Millisecond), ConsecutiveFailures: 4, LastStatus: monitor.StatusDown}
+		if err := o.alerts.ReportUptime(t.Context(), web(), monitor.Monitor{ID: "mon_1"}, late); err != nil {
 			t.Fatal(err)
 		}
 		pass(time.Hour)
 		o.want("not checked any more", "1s pager resolved")
-		if row := o.only(); row.Seen.State != svc.AlertOK || row.Seen.LastValue != nil || row.Seen.Incident.Live() {
+		if row := o.only(); row.Seen.State != alert.OK || row.Seen.LastValue != nil || row.Seen.Incident.Live() {
 			t.Errorf("the rule has seen %+v", row.Seen)
 		}
 		o.failing(5)
@@ -440,9 +444,9 @@ func TestAMonitorThatIsNotCheckedAnyMoreEndsItsIncident(t *testing.T) {
 
 func TestAnUnknownChannelIsRefused(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		kind, name, channels := svc.AlertNewIssue, "x", []string{"chn_1", "chn_2"}
-		_, err := o.alerts.PutRule(t.Context(), web(), "", svc.Environment{Slug: "production"}, svc.AlertPatch{Kind: &kind, Name: &name, ChannelIDs: &channels})
-		want := svc.Invalid(svc.FieldError{Field: "channelIds[1]", Code: "unknown_channel", Message: `There is no channel "chn_2".`})
+		kind, name, channels := alert.NewIssue, "x", []string{"chn_1", "chn_2"}
+		_, err := o.alerts.PutRule(t.Context(), web(), "", domain.Environment{Slug: "production"}, alert.Patch{Kind: &kind, Name: &name, ChannelIDs: &channels})
+		want := domain.Invalid(domain.FieldError{Field: "channelIds[1]", Code: "unknown_channel", Message: `There is no channel "chn_2".`})
 		if !actorstest.SameError(err, want) {
 			t.Errorf("%v, want %v", err, want)
 		}
@@ -451,10 +455,10 @@ func TestAnUnknownChannelIsRefused(t *testing.T) {
 
 func TestARuleKeepsItsEnvironment(t *testing.T) {
 	inOffice(t, func(t *testing.T, o *office) {
-		row, off := o.rule(svc.AlertUptime, nil), false
+		row, off := o.rule(alert.Uptime, nil), false
 		for environment, refused := range map[string]bool{"": false, "production": false, "staging": true} {
-			_, err := o.alerts.PutRule(t.Context(), web(), row.ID, svc.Environment{Slug: environment, Number: 8}, svc.AlertPatch{Enabled: &off})
-			if want := svc.Invalid(svc.EnvironmentFixed("env", "production")); refused && !actorstest.SameError(err, want) || !refused && err != nil {
+			_, err := o.alerts.PutRule(t.Context(), web(), row.ID, domain.Environment{Slug: environment, Number: 8}, alert.Patch{Enabled: &off})
+			if want := domain.Invalid(alert.EnvironmentFixed("env", "production")); refused && !actorstest.SameError(err, want) || !refused && err != nil {
 				t.Errorf("%q: %v", environment, err)
 			}
 		}

@@ -3,9 +3,9 @@ package alerting
 import (
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
+	"svc/domain/alert"
 )
 
 // A counting rule is evaluated by the window that its actor holds in memory. The window is read from the store once;
@@ -31,7 +31,7 @@ const (
 // window holds the counts of a counter as far as they are known.
 type window struct {
 	rules []string
-	slots svc.AlertSlots
+	slots alert.Slots
 	// read is when the reading that the slots are based on began, zero before the first. found holds the recent blocks
 	// that it includes.
 	read  time.Time
@@ -46,14 +46,14 @@ type window struct {
 // blockReport holds the counts of a block.
 type blockReport struct {
 	block uint64
-	slots svc.AlertSlots
+	slots alert.Slots
 }
 
 // recentBlock returns the lowest block number that a reading of an instant names.
 func recentBlock(read time.Time) uint64 { return pipeline.NewBlockNumber(read.Add(-recentTime), 0) }
 
 // receive adds the counts of a block.
-func (w *window) receive(counter *svc.AlertCounter, now time.Time, told blockReport) {
+func (w *window) receive(counter *alert.Counter, now time.Time, told blockReport) {
 	if !w.asked.IsZero() {
 		w.waiting = append(w.waiting, told)
 	}
@@ -63,7 +63,7 @@ func (w *window) receive(counter *svc.AlertCounter, now time.Time, told blockRep
 }
 
 // add adds a block to the slots unless they include it.
-func (w *window) add(counter *svc.AlertCounter, now time.Time, told blockReport) {
+func (w *window) add(counter *alert.Counter, now time.Time, told blockReport) {
 	switch {
 	case told.block < recentBlock(w.read):
 		w.reread(now)
@@ -84,7 +84,7 @@ func (w *window) reread(now time.Time) {
 
 // applyReading replaces the slots by the result of a reading that began at an instant, and adds the blocks reported
 // since.
-func (w *window) applyReading(counter *svc.AlertCounter, now, began time.Time, reading *readWindow) {
+func (w *window) applyReading(counter *alert.Counter, now, began time.Time, reading *readWindow) {
 	waiting := w.waiting
 	w.asked, w.waiting = time.Time{}, nil
 	if reading.Failed {
@@ -124,10 +124,10 @@ type (
 		Windows []readWindow `json:"windows"`
 	}
 	readWindow struct {
-		Counter svc.AlertCounter `json:"counter"`
-		Slots   svc.AlertSlots   `json:"slots"`
-		Blocks  []uint64         `json:"blocks"`
-		Failed  bool             `json:"failed"`
+		Counter alert.Counter `json:"counter"`
+		Slots   alert.Slots   `json:"slots"`
+		Blocks  []uint64      `json:"blocks"`
+		Failed  bool          `json:"failed"`
 	}
 )
 
@@ -135,8 +135,8 @@ type (
 // read twice, since other nodes begin to count a little later.
 func (a *alerting) align(now time.Time, changed bool) {
 	before := a.windows
-	a.windows, a.divided = map[svc.AlertCounter]*window{}, map[svc.AlertCounter][]string{}
-	for _, rule := range a.sorted(func(svc.AlertRule) bool { return true }) {
+	a.windows, a.divided = map[alert.Counter]*window{}, map[alert.Counter][]string{}
+	for _, rule := range a.sorted(func(alert.Rule) bool { return true }) {
 		counter, counts := rule.Counter()
 		if !counts {
 			if rule.Condition.Per != "" {
@@ -224,21 +224,21 @@ func (a *alerting) onStream(now time.Time, m openBlockReport) (grain.Outcome[ope
 // mayRise reports whether more errors can make a session-rate rule fire.
 func (a *alerting) mayRise(id string) bool {
 	rule, state := a.rules[id], a.states[id].State
-	return !rule.Suppressible() && state != svc.AlertFiring && state != svc.AlertPending
+	return !rule.Suppressible() && state != alert.Firing && state != alert.Pending
 }
 
 // wouldFire reports whether a rule would begin to fire, or become pending.
-func (a *alerting) wouldFire(id string, counter *svc.AlertCounter, now time.Time, lists ...svc.AlertSlots) bool {
+func (a *alerting) wouldFire(id string, counter *alert.Counter, now time.Time, lists ...alert.Slots) bool {
 	rule, state := a.rules[id], a.states[id]
-	if state.State == svc.AlertFiring || state.State == svc.AlertPending {
+	if state.State == alert.Firing || state.State == alert.Pending {
 		return false
 	}
 	value, known := counter.Value(rule.Agg(), now, lists...)
 	if a.doubtful(&rule, now, known) {
 		return false
 	}
-	next, _ := rule.Apply(state, svc.Measurement{At: now, Value: value, Known: known})
-	return next.State == svc.AlertFiring || next.State == svc.AlertPending
+	next, _ := rule.Apply(state, alert.Measurement{At: now, Value: value, Known: known})
+	return next.State == alert.Firing || next.State == alert.Pending
 }
 
 // onMissed handles a block that a node could not report: the windows are read again.
@@ -265,7 +265,7 @@ func (a *alerting) onRead(now time.Time, m readReport) (grain.Outcome[grain.None
 
 // toRead returns the windows to read from the store now: all that are due, once the last reading has ended and
 // readPause has passed since it began. So many new rules in a row cost few queries.
-func (a *alerting) toRead(now time.Time) (counters []svc.AlertCounter) {
+func (a *alerting) toRead(now time.Time) (counters []alert.Counter) {
 	if now.Sub(a.reading) < readPause || a.readingStill(now) {
 		return nil
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // batcher gathers the reports of an application's monitors for its alerting actor: reports that arrive during a call
@@ -17,7 +17,7 @@ import (
 type batcher struct {
 	mu sync.Mutex
 	// next holds, for each application with a call under way, the reports of the call that follows.
-	next map[svc.AppRef]*batch
+	next map[domain.AppRef]*batch
 }
 
 // batch holds the reports that the next call of an application sends.
@@ -31,7 +31,7 @@ type batch struct {
 const maxReports = 1000
 
 // add returns once send has sent an item, together with others, or ctx has ended.
-func (b *batcher) add(ctx context.Context, workers *grain.Workers, app svc.AppRef, item uptimeReport, send func(context.Context, []uptimeReport) error) error {
+func (b *batcher) add(ctx context.Context, workers *grain.Workers, app domain.AppRef, item uptimeReport, send func(context.Context, []uptimeReport) error) error {
 	b.mu.Lock()
 	mine, running := b.next[app]
 	if mine == nil {
@@ -39,7 +39,7 @@ func (b *batcher) add(ctx context.Context, workers *grain.Workers, app svc.AppRe
 	}
 	mine.items = append(mine.items, item)
 	if b.next == nil {
-		b.next = map[svc.AppRef]*batch{}
+		b.next = map[domain.AppRef]*batch{}
 	}
 	b.next[app] = mine
 	b.mu.Unlock()
@@ -55,7 +55,7 @@ func (b *batcher) add(ctx context.Context, workers *grain.Workers, app svc.AppRe
 }
 
 // run sends an application's batches until none is left.
-func (b *batcher) run(ctx context.Context, app svc.AppRef, send func(context.Context, []uptimeReport) error) {
+func (b *batcher) run(ctx context.Context, app domain.AppRef, send func(context.Context, []uptimeReport) error) {
 	for {
 		b.mu.Lock()
 		now := b.next[app]

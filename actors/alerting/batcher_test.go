@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // stopWorkers stops workers as a node does, and waits for their work.
@@ -109,7 +109,7 @@ func TestOneApplicationDoesNotWaitForAnother(t *testing.T) {
 		if err := gathered.add(ctx, workers, web(), uptimeReport{}, hanging); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != grain.IOTime/2 {
 			t.Errorf("a call that hangs: %v after %s", err, time.Since(began))
 		}
-		other := svc.AppRef{Org: "acme", App: "other"}
+		other := domain.AppRef{Org: "acme", App: "other"}
 		if err := gathered.add(t.Context(), workers, other, uptimeReport{}, func(context.Context, []uptimeReport) error { return nil }); err != nil || time.Since(began) != grain.IOTime/2 {
 			t.Errorf("another application: %v after %s", err, time.Since(began))
 		}

@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/destination"
+	"svc/domain/monitor"
 )
 
 // street is the target of channels: addresses that may be called or not, and a post that may fail.
@@ -18,9 +21,9 @@ type street struct {
 	refuse error
 }
 
-func (s *street) CheckTarget(_ context.Context, url string) *svc.FieldError {
+func (s *street) CheckTarget(_ context.Context, url string) *domain.FieldError {
 	if strings.Contains(url, "inner") {
-		return &svc.FieldError{Field: "url", Code: "url_not_public"}
+		return &domain.FieldError{Field: "url", Code: "url_not_public"}
 	}
 	return nil
 }
@@ -36,7 +39,7 @@ func (s *street) Open(name string, sealed []byte) ([]byte, error) {
 	return clear, nil
 }
 
-func (s *street) Send(_ context.Context, kind svc.ChannelKind, target svc.ChannelTarget, d svc.Delivery) (bool, error) {
+func (s *street) Send(_ context.Context, kind alert.ChannelKind, target alert.ChannelTarget, d alert.Delivery) (bool, error) {
 	s.sent = append(s.sent, strings.Join([]string{string(kind), target.URL, target.Secret.Reveal(), string(d.Notice.Event), d.Notice.Incident.Title}, " "))
 	return true, s.refuse
 }
@@ -47,14 +50,14 @@ func TestChannelsAreMadeAndTested(t *testing.T) {
 		post := &street{}
 		o.alerts.Random.Bytes = func(n int) []byte { return make([]byte, n) }
 		channels := &Channels{Alerts: o.alerts, Targets: post, Sealer: post, Sender: SealedSender{Notifier: post, Sealer: post, Restored: func() time.Time { return time.Time{} }}, Now: time.Now}
-		if _, _, err := channels.CreateChannel(t.Context(), web(), svc.ChannelSpec{Name: "Inner", Kind: svc.ChannelWebhook, URL: "https://inner.example/"}); svc.CodeOf(err) != svc.CodeInvalidRequest {
+		if _, _, err := channels.CreateChannel(t.Context(), web(), alert.ChannelSpec{Name: "Inner", Kind: alert.ChannelWebhook, URL: "https://inner.example/"}); domain.CodeOf(err) != domain.CodeInvalidRequest {
 			t.Errorf("a channel to an inner address: %v", err)
 		}
-		hook, secret, err := channels.CreateChannel(t.Context(), web(), svc.ChannelSpec{Name: "Hook", Kind: svc.ChannelWebhook, URL: "https://hook.example/"})
+		hook, secret, err := channels.CreateChannel(t.Context(), web(), alert.ChannelSpec{Name: "Hook", Kind: alert.ChannelWebhook, URL: "https://hook.example/"})
 		if err != nil || !strings.HasPrefix(secret.Reveal(), "whsec_") {
 			t.Fatalf("a webhook: %v, %v", secret.Reveal(), err)
 		}
-		chat, none, err := channels.CreateChannel(t.Context(), web(), svc.ChannelSpec{Name: "Chat", Kind: svc.ChannelSlack, URL: "https://chat.example/"})
+		chat, none, err := channels.CreateChannel(t.Context(), web(), alert.ChannelSpec{Name: "Chat", Kind: alert.ChannelSlack, URL: "https://chat.example/"})
 		if err != nil || none != "" {
 			t.Fatalf("a chat: %q, %v", none, err)
 		}
@@ -62,15 +65,15 @@ func TestChannelsAreMadeAndTested(t *testing.T) {
 			id      string
 			refuse  error
 			problem string
-			code    svc.Code
+			code    domain.Code
 		}{
 			{hook.ID, nil, "", ""},
 			{chat.ID, errors.New("The status was 500."), "The status was 500.", ""},
-			{"chn_none", nil, "", svc.CodeNotFound},
+			{"chn_none", nil, "", domain.CodeNotFound},
 		} {
 			post.refuse = test.refuse
 			problem, err := channels.TestChannel(t.Context(), web(), test.id)
-			if problem != test.problem || test.code == "" && err != nil || test.code != "" && svc.CodeOf(err) != test.code {
+			if problem != test.problem || test.code == "" && err != nil || test.code != "" && domain.CodeOf(err) != test.code {
 				t.Errorf("testing %s: %q, %v; want %q, %s", test.id, problem, err, test.problem, test.code)
 			}
 		}
@@ -84,10 +87,10 @@ func TestChannelsAreMadeAndTested(t *testing.T) {
 // monitorList lists the monitors that exist.
 type monitorList []string
 
-func (l monitorList) Monitors(_ context.Context, _ svc.AppRef, id string, _ time.Time) (rows []svc.MonitorRow, err error) {
+func (l monitorList) Monitors(_ context.Context, _ domain.AppRef, id string, _ time.Time) (rows []monitor.Row, err error) {
 	for _, known := range l {
 		if known == id {
-			rows = append(rows, svc.MonitorRow{Monitor: svc.Monitor{ID: id}})
+			rows = append(rows, monitor.Row{Monitor: monitor.Monitor{ID: id}})
 		}
 	}
 	return rows, nil
@@ -101,10 +104,10 @@ func TestRulesNameMonitorsThatExist(t *testing.T) {
 			synced = append(synced, kind+"/"+identity)
 			return nil
 		}}
-		row := o.rule(svc.AlertUptime, nil)
-		for monitor, want := range map[string]svc.Code{"mon_1": "", "mon_2": svc.CodeInvalidRequest} {
-			_, err := rules.PutRule(t.Context(), web(), row.ID, svc.Environment{}, svc.AlertPatch{Condition: &svc.AlertCondition{MonitorID: monitor}})
-			if err == nil && want != "" || err != nil && svc.CodeOf(err) != want {
+		row := o.rule(alert.Uptime, nil)
+		for monitor, want := range map[string]domain.Code{"mon_1": "", "mon_2": domain.CodeInvalidRequest} {
+			_, err := rules.PutRule(t.Context(), web(), row.ID, domain.Environment{}, alert.Patch{Condition: &alert.Condition{MonitorID: monitor}})
+			if err == nil && want != "" || err != nil && domain.CodeOf(err) != want {
 				t.Errorf("%s: %v, want %q", monitor, err, want)
 			}
 		}
@@ -119,19 +122,19 @@ func TestRulesNameMonitorsThatExist(t *testing.T) {
 func TestAChatHearsNothingFromBeforeARestore(t *testing.T) {
 	restored := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
-		kind    svc.ChannelKind
+		kind    alert.ChannelKind
 		made    time.Time
 		problem string
 		sent    int
 	}{
-		{svc.ChannelSlack, restored.Add(-time.Second), svc.OlderThanRestore, 0},
-		{svc.ChannelSlack, restored, "", 1},
-		{svc.ChannelWebhook, restored.Add(-time.Second), "", 1},
-		{svc.ChannelEmail, restored.Add(-time.Second), "", 1},
+		{alert.ChannelSlack, restored.Add(-time.Second), destination.OlderThanRestore, 0},
+		{alert.ChannelSlack, restored, "", 1},
+		{alert.ChannelWebhook, restored.Add(-time.Second), "", 1},
+		{alert.ChannelEmail, restored.Add(-time.Second), "", 1},
 	} {
 		post := &street{}
 		sender := SealedSender{Notifier: post, Sealer: post, Restored: func() time.Time { return restored }}
-		_, err := sender.Send(t.Context(), svc.Channel{ID: "chn", Kind: test.kind, Sealed: []byte("chn {}")}, svc.Delivery{ID: "dlv", CreatedAt: test.made})
+		_, err := sender.Send(t.Context(), alert.Channel{ID: "chn", Kind: test.kind, Sealed: []byte("chn {}")}, alert.Delivery{ID: "dlv", CreatedAt: test.made})
 		if answerOf(err) != test.problem || len(post.sent) != test.sent {
 			t.Errorf("a notice of %v to a %s: %v, %d sent", test.made, test.kind, err, len(post.sent))
 		}

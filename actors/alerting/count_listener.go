@@ -9,28 +9,33 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/actors/attempt"
 	"svc/actors/pipeline"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
 )
 
 // blockCounts holds the counts of a block for the rules of its environments, by counter.
-type blockCounts map[svc.AlertCounter]svc.AlertSlots
+type blockCounts map[alert.Counter]alert.Slots
 
 // counted is the count of one counter in one block.
 type counted struct {
-	Counter svc.AlertCounter `json:"counter"`
-	Slots   svc.AlertSlots   `json:"slots"`
+	Counter alert.Counter `json:"counter"`
+	Slots   alert.Slots   `json:"slots"`
 }
 
 // add adds an observation, or several, unless it is older than the counter's window.
-func (b blockCounts) add(counter *svc.AlertCounter, begun, ts time.Time, totals svc.MetricTotals) *svc.AlertSlot {
+func (b blockCounts) add(counter *alert.Counter, begun, ts time.Time, totals metric.Totals) *alert.Slot {
 	if begun.Sub(ts) > counter.Window()+time.Minute {
 		return nil
 	}
 	slots := b[*counter]
 	slot := slots.At(counter.Slot(ts))
-	slot.MetricTotals.Add(totals)
+	slot.Totals.Add(totals)
 	b[*counter] = slots
 	return slot
 }
@@ -48,7 +53,7 @@ type CountListener struct {
 // countReceiver is the part of the alerting actors' client that receives counts.
 type countReceiver interface {
 	// ReportCounts returns once the resulting rule states are durable; it may be repeated.
-	ReportCounts(ctx context.Context, app svc.AppRef, told countReport) error
+	ReportCounts(ctx context.Context, app domain.AppRef, told countReport) error
 }
 
 // Open begins to count a block.
@@ -65,7 +70,7 @@ type countedBlock struct {
 }
 
 // Saw counts rows.
-func (b *countedBlock) Saw(_ int64, rows *svc.Rows) {
+func (b *countedBlock) Saw(_ int64, rows *ingest.Rows) {
 	if !b.listener.Rules.any() {
 		return
 	}
@@ -78,7 +83,7 @@ func (b *countedBlock) Saw(_ int64, rows *svc.Rows) {
 }
 
 // sawEvent counts an event.
-func (b *countedBlock) sawEvent(row *svc.EventRow) {
+func (b *countedBlock) sawEvent(row *event.Row) {
 	set := b.listener.Rules.find(row.EnvironmentNumber)
 	if set == nil || row.IsBot || len(set.events) == 0 {
 		return
@@ -89,7 +94,7 @@ func (b *countedBlock) sawEvent(row *svc.EventRow) {
 }
 
 // sawError counts an occurrence.
-func (b *countedBlock) sawError(row *svc.OccurrenceRow) {
+func (b *countedBlock) sawError(row *occurrence.Row) {
 	set := b.listener.Rules.find(row.EnvironmentNumber)
 	if set != nil && b.count(set.errors, string(row.Level), row.Ts) {
 		b.listener.Rules.touch(set)
@@ -97,11 +102,11 @@ func (b *countedBlock) sawError(row *svc.OccurrenceRow) {
 }
 
 // count adds one to the counters of a word and to the counters of all words, and reports whether there are any.
-func (b *countedBlock) count(counters map[string][]svc.AlertCounter, word string, ts time.Time) bool {
+func (b *countedBlock) count(counters map[string][]alert.Counter, word string, ts time.Time) bool {
 	found := false
 	for _, of := range [2]string{word, ""} {
 		for i := range counters[of] {
-			found = b.counts.add(&counters[of][i], b.begun, ts, svc.MetricTotals{Count: 1}) != nil || found
+			found = b.counts.add(&counters[of][i], b.begun, ts, metric.Totals{Count: 1}) != nil || found
 		}
 		if word == "" {
 			break
@@ -111,7 +116,7 @@ func (b *countedBlock) count(counters map[string][]svc.AlertCounter, word string
 }
 
 // sawPoint counts the observations of a point of a metric.
-func (b *countedBlock) sawPoint(row *svc.MetricRow) {
+func (b *countedBlock) sawPoint(row *metric.Row) {
 	set := b.listener.Rules.find(row.Environment)
 	if set == nil || row.Count == 0 {
 		return
@@ -122,7 +127,7 @@ func (b *countedBlock) sawPoint(row *svc.MetricRow) {
 		if !labelled(row.Labels, counters[i].labels) {
 			continue
 		}
-		slot := b.counts.add(&counters[i].AlertCounter, b.begun, row.Ts, row.MetricTotals)
+		slot := b.counts.add(&counters[i].Counter, b.begun, row.Ts, row.Totals)
 		if slot == nil {
 			continue
 		}
@@ -137,7 +142,7 @@ func (b *countedBlock) sawPoint(row *svc.MetricRow) {
 }
 
 // observe adds the observations of a point to the bins of a slot.
-func observe(slot *svc.AlertSlot, row *svc.MetricRow) {
+func observe(slot *alert.Slot, row *metric.Row) {
 	if len(row.Values) == 0 {
 		slot.Observe(row.Sum, row.Count)
 	}
@@ -147,7 +152,7 @@ func observe(slot *svc.AlertSlot, row *svc.MetricRow) {
 }
 
 // labelled reports whether a point has all wanted labels.
-func labelled(labels, wanted []svc.Label) bool {
+func labelled(labels, wanted []metric.Label) bool {
 	for _, label := range wanted {
 		if !slices.Contains(labels, label) {
 			return false
@@ -157,8 +162,8 @@ func labelled(labels, wanted []svc.Label) bool {
 }
 
 // byApp groups the counts by application. It leaves out counts of rules that no longer exist.
-func (b *countedBlock) byApp(want func(svc.AppRef) bool, clone bool) map[svc.AppRef][]counted {
-	out := map[svc.AppRef][]counted{}
+func (b *countedBlock) byApp(want func(domain.AppRef) bool, clone bool) map[domain.AppRef][]counted {
+	out := map[domain.AppRef][]counted{}
 	for counter, slots := range b.counts {
 		set := b.listener.Rules.find(counter.Environment)
 		if set == nil || !want(set.app) {
@@ -179,7 +184,7 @@ const countTime = time.Second
 // be repeated; an actor knows the blocks that it received, so each counts once. The block stops waiting for an actor
 // that does not answer in time: the application is noted, and the actor later has to read the store again.
 func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) error {
-	told := b.byApp(func(svc.AppRef) bool { return true }, false)
+	told := b.byApp(func(domain.AppRef) bool { return true }, false)
 	if len(told) == 0 {
 		return nil
 	}
@@ -217,11 +222,11 @@ func (b *countedBlock) Stored(ctx context.Context, block *pipeline.StoredBlock) 
 type missedApps struct {
 	mu sync.Mutex
 	// apps is true for applications to notify, false for the ones being notified.
-	apps map[svc.AppRef]bool
+	apps map[domain.AppRef]bool
 }
 
 // again notes that an application in the list missed another block, and reports whether it is in the list.
-func (m *missedApps) again(app svc.AppRef) bool {
+func (m *missedApps) again(app domain.AppRef) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, known := m.apps[app]
@@ -231,17 +236,17 @@ func (m *missedApps) again(app svc.AppRef) bool {
 	return known
 }
 
-func (m *missedApps) add(app svc.AppRef) {
+func (m *missedApps) add(app domain.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.apps == nil {
-		m.apps = map[svc.AppRef]bool{}
+		m.apps = map[domain.AppRef]bool{}
 	}
 	m.apps[app] = true
 }
 
 // take returns the applications to notify now.
-func (m *missedApps) take() (apps []svc.AppRef) {
+func (m *missedApps) take() (apps []domain.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for app, must := range m.apps {
@@ -254,7 +259,7 @@ func (m *missedApps) take() (apps []svc.AppRef) {
 }
 
 // told removes an application from the list, unless it missed another block meanwhile.
-func (m *missedApps) told(app svc.AppRef) {
+func (m *missedApps) told(app domain.AppRef) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.apps[app] {

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/alert"
 )
 
 // quotation is a stored incident of an application, or a record of a notice, that quotes an erased person. The actor
@@ -28,7 +29,7 @@ var alertingForget = grain.On(alertingKind, "forget", (*alerting).onForget, grai
 
 // Forget blanks words in the incidents of an environment and in their notices. It returns the number of changed texts.
 // quoting holds the actor's entities that quote any of the words. It may be repeated.
-func (a *Alerts) Forget(ctx context.Context, ref svc.AppRef, environment string, words []string, quoting []svc.Entity) (changed int, err error) {
+func (a *Alerts) Forget(ctx context.Context, ref domain.AppRef, environment string, words []string, quoting []domain.Entity) (changed int, err error) {
 	if len(quoting) == 0 {
 		return 0, nil
 	}
@@ -80,7 +81,7 @@ func (a *alerting) onForget(_ time.Time, m forgetPerson) (grain.Outcome[int], er
 }
 
 // forget returns an incident of the environment without the words, and whether it contained any.
-func (m *forgetPerson) forget(incident svc.Incident) (svc.Incident, bool) {
+func (m *forgetPerson) forget(incident alert.Incident) (alert.Incident, bool) {
 	if incident.Environment != m.Environment {
 		return incident, false
 	}
@@ -91,15 +92,15 @@ func (m *forgetPerson) forget(incident svc.Incident) (svc.Incident, bool) {
 // held: the actor has them in memory and writes them itself.
 func (m *forgetPerson) forgetStored(one quotation, held map[string]bool) (write grain.Write, had bool, err error) {
 	if one.Kind == kindNotice {
-		var record svc.NoticeRecord
+		var record alert.NoticeRecord
 		if err := json.Unmarshal(one.Payload, &record); err != nil {
 			return write, false, err
 		}
-		answer := svc.BlankWords(record.Answer, m.Words)
-		had, record.Answer = answer != record.Answer && record.State != svc.NoticeWaiting, answer
+		answer := domain.BlankWords(record.Answer, m.Words)
+		had, record.Answer = answer != record.Answer && record.State != alert.NoticeWaiting, answer
 		return grain.Put(kindNotice, one.ID, record), had, nil
 	}
-	var incident svc.Incident
+	var incident alert.Incident
 	if err := json.Unmarshal(one.Payload, &incident); err != nil || held[incident.ID] {
 		return write, false, err
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/alert"
 )
 
 // TestForgetBlanksWhatQuotesAPerson has a rule with an incident, a waiting notice, and earlier stored incidents and
@@ -14,19 +14,19 @@ import (
 func TestForgetBlanksWhatQuotesAPerson(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	quoting := func(id, environment string, status svc.IncidentStatus) svc.Incident {
-		return svc.Incident{ID: id, Environment: environment, Status: status, Title: "News — new issue: no Ada Lovelace", Labels: map[string]string{"user": "ADA LOVELACE", "plan": "pro"}}
+	quoting := func(id, environment string, status alert.IncidentStatus) alert.Incident {
+		return alert.Incident{ID: id, Environment: environment, Status: status, Title: "News — new issue: no Ada Lovelace", Labels: map[string]string{"user": "ADA LOVELACE", "plan": "pro"}}
 	}
-	blank := func(incident svc.Incident) svc.Incident {
+	blank := func(incident alert.Incident) alert.Incident {
 		incident.Title, incident.Labels = "News — new issue: no [erased]", map[string]string{"user": "[erased]", "plan": "pro"}
 		return incident
 	}
-	open := quoting("inc_3", "production", svc.IncidentOpen)
+	open := quoting("inc_3", "production", alert.IncidentOpen)
 	a := versioned{}.activate(t, now)
-	a.rules["rul_1"] = svc.AlertRule{ID: "rul_1", Number: 1}
-	a.states["rul_1"] = svc.AlertState{State: svc.AlertFiring, Incident: &open}
-	a.states["rul_2"] = svc.AlertState{State: svc.AlertOK}
-	a.deliveries["dlv_1"] = svc.Delivery{ID: "dlv_1", Notice: svc.Notice{Event: svc.NoticeOpen, Incident: open}}
+	a.rules["rul_1"] = alert.Rule{ID: "rul_1", Number: 1}
+	a.states["rul_1"] = alert.State{State: alert.Firing, Incident: &open}
+	a.states["rul_2"] = alert.State{State: alert.OK}
+	a.deliveries["dlv_1"] = alert.Delivery{ID: "dlv_1", Notice: alert.Notice{Event: alert.NoticeOpen, Incident: open}}
 	stored := func(kind, id string, value any) quotation {
 		payload, err := json.Marshal(value)
 		if err != nil {
@@ -34,12 +34,12 @@ func TestForgetBlanksWhatQuotesAPerson(t *testing.T) {
 		}
 		return quotation{kind, id, payload}
 	}
-	before, elsewhere := quoting("inc_1", "production", svc.IncidentResolved), quoting("inc_2", "staging", svc.IncidentResolved)
+	before, elsewhere := quoting("inc_1", "production", alert.IncidentResolved), quoting("inc_2", "staging", alert.IncidentResolved)
 	message := forgetPerson{Environment: "production", Words: []string{"Ada Lovelace"}, Quotations: []quotation{
 		stored(kindIncident, "inc_1", before), stored(kindIncident, "inc_2", elsewhere),
-		stored(kindIncident, "inc_3", quoting("inc_3", "production", svc.IncidentResolved)), // older than the version in the actor
-		stored(kindNotice, "inc_1.ntc_1", svc.NoticeRecord{ID: "ntc_1", IncidentID: "inc_1", State: svc.NoticeFailed, Answer: "500 no Ada Lovelace"}),
-		stored(kindNotice, "inc_3.ntc_2", svc.NoticeRecord{ID: "ntc_2", IncidentID: "inc_3", State: svc.NoticeWaiting, Answer: "500 no Ada Lovelace"}),
+		stored(kindIncident, "inc_3", quoting("inc_3", "production", alert.IncidentResolved)), // older than the version in the actor
+		stored(kindNotice, "inc_1.ntc_1", alert.NoticeRecord{ID: "ntc_1", IncidentID: "inc_1", State: alert.NoticeFailed, Answer: "500 no Ada Lovelace"}),
+		stored(kindNotice, "inc_3.ntc_2", alert.NoticeRecord{ID: "ntc_2", IncidentID: "inc_3", State: alert.NoticeWaiting, Answer: "500 no Ada Lovelace"}),
 	}}
 	outcome, err := a.onForget(now, message)
 	if err != nil || outcome.Answer != 4 {
@@ -50,12 +50,12 @@ func TestForgetBlanksWhatQuotesAPerson(t *testing.T) {
 		got[write.Kind+" "+write.ID] = write.Value
 	}
 	want := map[string]any{
-		kindAlertState + " rul_1": storedState{AlertState: svc.AlertState{State: svc.AlertFiring, Incident: new(blank(open))}},
+		kindAlertState + " rul_1": storedState{State: alert.State{State: alert.Firing, Incident: new(blank(open))}},
 		kindIncident + " inc_3":   blank(open),
-		kindDelivery + " dlv_1":   svc.Delivery{ID: "dlv_1", Notice: svc.Notice{Event: svc.NoticeOpen, Incident: blank(open)}},
+		kindDelivery + " dlv_1":   alert.Delivery{ID: "dlv_1", Notice: alert.Notice{Event: alert.NoticeOpen, Incident: blank(open)}},
 		kindIncident + " inc_1":   blank(before),
-		kindNotice + " inc_1.ntc_1": svc.NoticeRecord{
-			ID: "ntc_1", IncidentID: "inc_1", State: svc.NoticeFailed, Answer: "500 no [erased]",
+		kindNotice + " inc_1.ntc_1": alert.NoticeRecord{
+			ID: "ntc_1", IncidentID: "inc_1", State: alert.NoticeFailed, Answer: "500 no [erased]",
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

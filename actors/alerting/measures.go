@@ -4,16 +4,16 @@ import (
 	"context"
 	"time"
 
-	"svc"
+	"svc/domain/alert"
 )
 
 // Volumes counts the rows of rules in the store.
 type Volumes interface {
 	// AlertVolumes counts for counters of events, or of errors, that differ only in their words. It returns the counts
 	// by word, and the blocks that contribute to them, from a number on.
-	AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, since uint64) (map[string]svc.AlertWindow, error)
+	AlertVolumes(ctx context.Context, counter alert.Counter, words []string, at time.Time, since uint64) (map[string]alert.Window, error)
 	// AlertPoints does the same for counters of metrics.
-	AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, since uint64) (map[string]svc.AlertWindow, error)
+	AlertPoints(ctx context.Context, counter alert.Counter, words []string, at time.Time, since uint64) (map[string]alert.Window, error)
 	// ErrorVolumes counts the errors of an environment in a window by level.
 	ErrorVolumes(ctx context.Context, environment uint64, from, to time.Time) (map[string]uint64, error)
 	// SessionVolume counts the sessions of an environment in a window, bots excluded.
@@ -25,9 +25,9 @@ type StoredMeasures struct{ Store Volumes }
 
 // Read returns the counts of counters within their windows. One query answers counters that differ only in their words,
 // unless they ask for labels.
-func (m StoredMeasures) Read(ctx context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []ReadCounter {
+func (m StoredMeasures) Read(ctx context.Context, counters []alert.Counter, at time.Time, since uint64) []ReadCounter {
 	out := make([]ReadCounter, len(counters))
-	together := map[svc.AlertCounter][]int{}
+	together := map[alert.Counter][]int{}
 	for i, counter := range counters {
 		if counter.Labels == "" {
 			counter.Word = ""
@@ -40,7 +40,7 @@ func (m StoredMeasures) Read(ctx context.Context, counters []svc.AlertCounter, a
 			words[n] = counters[i].Word
 		}
 		read := m.Store.AlertVolumes
-		if counter.Kind == svc.AlertMetric {
+		if counter.Kind == alert.Metric {
 			read = m.Store.AlertPoints
 		}
 		found, err := read(ctx, counter, words, at, since)
@@ -60,7 +60,7 @@ type sameWindow struct {
 
 // Measure divides the errors of rules by sessions, in the windows that end at an instant (contract 62). A
 // window without sessions has no value.
-func (m StoredMeasures) Measure(ctx context.Context, rules []svc.AlertRule, at time.Time) []Measured {
+func (m StoredMeasures) Measure(ctx context.Context, rules []alert.Rule, at time.Time) []Measured {
 	out := make([]Measured, len(rules))
 	together := map[sameWindow][]int{}
 	for i := range rules {

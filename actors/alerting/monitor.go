@@ -8,9 +8,10 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // The monitor actor.
@@ -37,71 +38,71 @@ type MonitorPorts struct {
 	Checks     Checks
 	Schedule   *Schedule
 	Prefetched *PrefetchedStates
-	Rules      svc.MonitorRules
+	Rules      monitor.Rules
 	// Report is called with every check of a monitor that is down, with the first check after that, and with the first
 	// check of an activation. It is repeated until it returns nil. It may be nil.
-	Report func(ctx context.Context, app svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error
+	Report func(ctx context.Context, app domain.AppRef, monitor monitor.Monitor, state monitor.State) error
 	Logger *slog.Logger
 }
 
 // States reads the stored states of monitors.
 type States interface {
 	// MonitorState returns the state after the checks of a monitor, or the zero state if there were none.
-	MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error)
+	MonitorState(ctx context.Context, app domain.AppRef, id string) (monitor.State, error)
 }
 
 // Probe performs checks.
 type Probe interface {
-	Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult
+	Check(ctx context.Context, spec monitor.Spec) monitor.CheckResult
 }
 
 // Checks stores the checks of monitors.
 type Checks interface {
 	// Append queues a check; it does not wait for the store.
-	Append(check svc.Check)
+	Append(check monitor.Check)
 }
 
 // monitor is the core: the definition of the check, and the state that follows from the results.
-type monitor struct {
-	app     svc.AppRef
-	rules   svc.MonitorRules
-	monitor *svc.Monitor
-	state   svc.MonitorState
+type monitorActor struct {
+	app     domain.AppRef
+	rules   monitor.Rules
+	monitor *monitor.Monitor
+	state   monitor.State
 	// begun is when a caller last asked for a check. fresh is a requested check that the shell has not taken yet.
 	begun time.Time
 	fresh *checked
 	// changed runs after the monitor was saved or deleted.
-	changed func(svc.Version)
+	changed func(domain.Version)
 }
 
 type putMonitor struct {
 	ID string `json:"id"`
 	// New makes the monitor if it does not exist.
-	New   bool             `json:"new"`
-	Patch svc.MonitorPatch `json:"patch"`
+	New   bool          `json:"new"`
+	Patch monitor.Patch `json:"patch"`
 }
 
-var monitorKind = grain.NewKind[*monitor](kindMonitor, 2, monitorIdle)
+var monitorKind = grain.NewKind[*monitorActor](kindMonitor, 2, monitorIdle)
 
 // The methods of the monitor actor.
 var (
-	monitorPut     = grain.On(monitorKind, "put", (*monitor).onPut)
-	monitorDelete  = grain.On(monitorKind, "delete", (*monitor).onDelete)
-	monitorBegin   = grain.On(monitorKind, "check.begin", (*monitor).onBegin)
-	monitorChecked = grain.On(monitorKind, "check.end", (*monitor).onCheckedNow)
+	monitorPut     = grain.On(monitorKind, "put", (*monitorActor).onPut)
+	monitorDelete  = grain.On(monitorKind, "delete", (*monitorActor).onDelete)
+	monitorBegin   = grain.On(monitorKind, "check.begin", (*monitorActor).onBegin)
+	monitorChecked = grain.On(monitorKind, "check.end", (*monitorActor).onCheckedNow)
 )
 
 // Restore reads the monitor's entity, and its state as an entity of kind monitor.state.
-func (m *monitor) Restore(entities []svc.Entity) (err error) {
-	m.monitor, m.state = nil, svc.MonitorState{}
+func (m *monitorActor) Restore(entities []domain.Entity) (err error) {
+	m.monitor, m.state = nil, monitor.State{}
 	for _, entity := range entities {
 		switch entity.Kind {
 		case kindMonitor:
-			var definition svc.Monitor
-			definition, err = grain.Decode[svc.Monitor](entity)
+			var definition monitor.Monitor
+			definition, err = grain.Decode[monitor.Monitor](entity)
 			m.monitor = &definition
 		case kindMonitorState:
-			m.state, err = grain.Decode[svc.MonitorState](entity)
+			m.state, err = grain.Decode[monitor.State](entity)
 		}
 		if err != nil {
 			return err
@@ -110,30 +111,30 @@ func (m *monitor) Restore(entities []svc.Entity) (err error) {
 	return nil
 }
 
-func (m *monitor) onPut(now time.Time, p putMonitor) (grain.Outcome[svc.MonitorRow], error) {
-	next := svc.Monitor{ID: p.ID, MonitorSpec: svc.DefaultMonitor(), CreatedAt: now}
+func (m *monitorActor) onPut(now time.Time, p putMonitor) (grain.Outcome[monitor.Row], error) {
+	next := monitor.Monitor{ID: p.ID, Spec: monitor.DefaultMonitor(), CreatedAt: now}
 	switch {
 	case m.monitor != nil && p.New:
-		return grain.Again(svc.MonitorRow{Monitor: *m.monitor, MonitorState: m.state}), nil
+		return grain.Again(monitor.Row{Monitor: *m.monitor, State: m.state}), nil
 	case m.monitor != nil:
 		next = *m.monitor
 	case !p.New:
-		return grain.Outcome[svc.MonitorRow]{}, svc.NotFound("monitor")
+		return grain.Outcome[monitor.Row]{}, domain.NotFound("monitor")
 	}
-	next.MonitorSpec, next.UpdatedAt = next.With(p.Patch), now
+	next.Spec, next.UpdatedAt = next.With(p.Patch), now
 	if problems := next.Validate(m.rules); len(problems) > 0 {
-		return grain.Outcome[svc.MonitorRow]{}, svc.Invalid(problems...)
+		return grain.Outcome[monitor.Row]{}, domain.Invalid(problems...)
 	}
 	m.monitor = &next
-	return grain.Outcome[svc.MonitorRow]{Answer: svc.MonitorRow{Monitor: next, MonitorState: m.state}, Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindMonitor, next.ID, next)}, After: m.changed}}, nil
+	return grain.Outcome[monitor.Row]{Answer: monitor.Row{Monitor: next, State: m.state}, Effects: grain.Effects{Writes: []grain.Write{grain.Put(kindMonitor, next.ID, next)}, After: m.changed}}, nil
 }
 
-func (m *monitor) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], error) {
+func (m *monitorActor) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], error) {
 	if m.monitor == nil {
-		return grain.Outcome[grain.None]{}, svc.NotFound("monitor")
+		return grain.Outcome[grain.None]{}, domain.NotFound("monitor")
 	}
 	id := m.monitor.ID
-	m.monitor, m.state = nil, svc.MonitorState{}
+	m.monitor, m.state = nil, monitor.State{}
 	return grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete(kindMonitor, id)}, After: m.changed}}, nil
 }
 
@@ -141,7 +142,7 @@ func (m *monitor) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], er
 // workers wait for them at a stop.
 type monitorShell struct {
 	*grain.Grain
-	core  *monitor
+	core  *monitorActor
 	node  *grain.Node
 	ports *MonitorPorts
 	// checking is set while a check is under way; pending is set while a check is due and the monitor is not loaded.
@@ -158,8 +159,8 @@ type reportTaken struct{ recovered bool }
 
 // checked brings the result of a check into the mailbox.
 type checked struct {
-	spec   svc.MonitorSpec
-	result svc.CheckResult
+	spec   monitor.Spec
+	result monitor.CheckResult
 }
 
 // MonitorKind returns the kind of monitors for the actors of a node.
@@ -173,19 +174,19 @@ func MonitorKind(node *grain.Node, ports *MonitorPorts) cluster.Kind {
 
 func newMonitor(node *grain.Node, ports *MonitorPorts, identity string) *monitorShell {
 	app, _, _ := splitIdentity(identity)
-	core := &monitor{app: app, rules: ports.Rules}
+	core := &monitorActor{app: app, rules: ports.Rules}
 	shell := &monitorShell{core: core, node: node, ports: ports, Grain: grain.New(node, monitorKind, identity, core)}
 	core.changed = shell.onChanged
 	return shell
 }
 
 // splitIdentity splits an identity of the form org/app/id.
-func splitIdentity(identity string) (app svc.AppRef, id string, ok bool) {
+func splitIdentity(identity string) (app domain.AppRef, id string, ok bool) {
 	parts := strings.Split(identity, "/")
 	if len(parts) != 3 {
-		return svc.AppRef{}, "", false
+		return domain.AppRef{}, "", false
 	}
-	return svc.AppRef{Org: parts[0], App: parts[1]}, parts[2], true
+	return domain.AppRef{Org: parts[0], App: parts[1]}, parts[2], true
 }
 
 // Receive handles one message of the mailbox.
@@ -232,7 +233,7 @@ func (m *monitorShell) check(c actor.Context) {
 	if m.life == nil {
 		m.life, m.stop = context.WithCancel(m.node.Workers.Context())
 	}
-	life, root, self, spec := m.life, c.ActorSystem().Root, c.Self(), definition.MonitorSpec
+	life, root, self, spec := m.life, c.ActorSystem().Root, c.Self(), definition.Spec
 	m.node.Workers.Go(func(context.Context) { root.Send(self, &checked{spec, m.ports.Probe.Check(life, spec)}) })
 }
 
@@ -245,12 +246,12 @@ func (m *monitorShell) onChecked(c actor.Context, message *checked) {
 // apply folds a check into the state, then stores and reports it.
 func (m *monitorShell) apply(c actor.Context, message *checked) {
 	definition := m.core.monitor
-	if definition == nil || definition.MonitorSpec != message.spec || message.result.At.Before(m.core.state.LastCheckedAt) {
+	if definition == nil || definition.Spec != message.spec || message.result.At.Before(m.core.state.LastCheckedAt) {
 		m.reschedule()
 		return
 	}
 	m.core.state = m.core.state.Apply(message.spec, message.result)
-	m.ports.Checks.Append(svc.Check{App: m.core.app, Monitor: definition.ID, Result: message.result, State: m.core.state})
+	m.ports.Checks.Append(monitor.Check{App: m.core.app, Monitor: definition.ID, Result: message.result, State: m.core.state})
 	m.report(c)
 	m.reschedule()
 }
@@ -275,7 +276,7 @@ func (m *monitorShell) report(c actor.Context) {
 }
 
 // onChanged schedules a check of a new or changed monitor at once.
-func (m *monitorShell) onChanged(svc.Version) {
+func (m *monitorShell) onChanged(domain.Version) {
 	m.reschedule()
 	if definition := m.core.monitor; definition != nil && definition.Enabled {
 		m.ports.Schedule.Set(kindMonitor, m.Identity(), m.node.Now(), monitorTimeout(definition))
@@ -293,7 +294,9 @@ func (m *monitorShell) reschedule() {
 }
 
 // monitorTimeout is how long the schedule waits for a check before it notifies the monitor again.
-func monitorTimeout(m *svc.Monitor) time.Duration { return m.Timeout() + m.Interval() + grain.IOTime }
+func monitorTimeout(m *monitor.Monitor) time.Duration {
+	return m.Timeout() + m.Interval() + grain.IOTime
+}
 
 // kindMonitorState is the kind of the entity that carries a monitor's state; it is made at a load and never
 // stored.

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain/monitor"
 )
 
 // PrefetchedStates caches the monitors that a node read when it began to own partitions. Each is given to the first
@@ -21,21 +21,21 @@ type PrefetchedStates struct {
 	mu         sync.Mutex
 	generation int32
 	read       time.Time
-	monitors   map[string]svc.StoredMonitor // by owner
+	monitors   map[string]monitor.StoredMonitor // by owner
 	// touched holds the owners that were loaded or stored since a reading began; it is nil if no reading is under way.
 	touched map[string]bool
 }
 
 // begin marks the beginning of a reading. It returns the function that takes the result.
-func (f *PrefetchedStates) begin(now time.Time) (take func(map[string]svc.StoredMonitor)) {
+func (f *PrefetchedStates) begin(now time.Time) (take func(map[string]monitor.StoredMonitor)) {
 	if f == nil {
-		return func(map[string]svc.StoredMonitor) {}
+		return func(map[string]monitor.StoredMonitor) {}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	generation, owned := f.Generation()
 	f.monitors, f.touched = nil, map[string]bool{}
-	return func(monitors map[string]svc.StoredMonitor) {
+	return func(monitors map[string]monitor.StoredMonitor) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for owner := range f.touched {
@@ -66,9 +66,9 @@ func (f *PrefetchedStates) note(owner string) {
 }
 
 // hand returns the entry of an owner and removes it.
-func (f *PrefetchedStates) hand(owner string, now time.Time) (svc.StoredMonitor, bool) {
+func (f *PrefetchedStates) hand(owner string, now time.Time) (monitor.StoredMonitor, bool) {
 	if f == nil {
-		return svc.StoredMonitor{}, false
+		return monitor.StoredMonitor{}, false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain/monitor"
 )
 
 // checkTimes returns the times of the checks of each monitor since its last call, by id.
@@ -96,7 +96,7 @@ func (w *watchedSite) catchesUp(seconds int, down time.Duration) {
 func TestWhatWasFoundIsNotLoaded(t *testing.T) {
 	onSite(t, func(t *testing.T, w *watchedSite) {
 		w.story = func(time.Duration) string { return "down" }
-		var rows []svc.MonitorRow
+		var rows []monitor.Row
 		for n := range 3 {
 			rows = append(rows, w.put("", named(fmt.Sprint("Site ", n), 30)))
 		}
@@ -110,9 +110,9 @@ func TestWhatWasFoundIsNotLoaded(t *testing.T) {
 		pass(time.Minute)
 		w.start()
 		before := w.store.Loads()
-		fill := ScheduleMonitors(w.schedule, w.found, func(ctx context.Context, yield func(svc.StoredMonitor)) error {
+		fill := ScheduleMonitors(w.schedule, w.found, func(ctx context.Context, yield func(monitor.StoredMonitor)) error {
 			err := w.all(ctx, yield)
-			w.put(rows[0].ID, svc.MonitorPatch{Name: new("Renamed")})
+			w.put(rows[0].ID, monitor.Patch{Name: new("Renamed")})
 			return err
 		})
 		if err := fill(t.Context()); err != nil {
@@ -131,7 +131,7 @@ func TestWhatWasFoundIsNotLoaded(t *testing.T) {
 				t.Errorf("%s has %d failures in a row, want %d", row.Name, state.ConsecutiveFailures, want)
 			}
 		}
-		if row := w.put(rows[0].ID, svc.MonitorPatch{}); row.Name != "Renamed" {
+		if row := w.put(rows[0].ID, monitor.Patch{}); row.Name != "Renamed" {
 			t.Errorf("the change was lost: %+v", row)
 		}
 	})
@@ -142,8 +142,8 @@ func TestWhatWasFoundIsHandedOnce(t *testing.T) {
 	generation, owned := int32(7), true
 	f := &PrefetchedStates{Generation: func() (int32, bool) { return generation, owned }}
 	begun := actorstest.At(0)
-	stored := func() map[string]svc.StoredMonitor {
-		return map[string]svc.StoredMonitor{"a": {Monitor: svc.Monitor{ID: "a"}}, "b": {Monitor: svc.Monitor{ID: "b"}}}
+	stored := func() map[string]monitor.StoredMonitor {
+		return map[string]monitor.StoredMonitor{"a": {Monitor: monitor.Monitor{ID: "a"}}, "b": {Monitor: monitor.Monitor{ID: "b"}}}
 	}
 	want := func(what, owner string, now time.Duration, handed bool) {
 		t.Helper()

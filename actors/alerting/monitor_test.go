@@ -13,10 +13,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // watchedSite is the target of monitors, with a script of its answers and a record of its checks.
@@ -24,8 +25,8 @@ type watchedSite struct {
 	t       *testing.T
 	begun   time.Time
 	mu      sync.Mutex
-	checks  []svc.Check
-	latest  map[string]svc.MonitorState
+	checks  []monitor.Check
+	latest  map[string]monitor.State
 	failing []string
 	// stopped lists the monitors that were reported to their rules as no longer checked. deaf makes the rules not
 	// answer.
@@ -47,7 +48,7 @@ type watchedSite struct {
 	stop       func()
 }
 
-func (w *watchedSite) Check(ctx context.Context, _ svc.MonitorSpec) svc.CheckResult {
+func (w *watchedSite) Check(ctx context.Context, _ monitor.Spec) monitor.CheckResult {
 	at := time.Now()
 	w.mu.Lock()
 	hang := w.hang
@@ -55,23 +56,23 @@ func (w *watchedSite) Check(ctx context.Context, _ svc.MonitorSpec) svc.CheckRes
 	if hang {
 		<-ctx.Done()
 	}
-	return svc.CheckResult{At: at, Error: w.story(at.Sub(w.begun))}
+	return monitor.CheckResult{At: at, Error: w.story(at.Sub(w.begun))}
 }
 
-func (w *watchedSite) Append(check svc.Check) {
+func (w *watchedSite) Append(check monitor.Check) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.checks = append(w.checks, check)
 	w.latest[check.Monitor] = check.State
 }
 
-func (w *watchedSite) MonitorState(_ context.Context, _ svc.AppRef, id string) (svc.MonitorState, error) {
+func (w *watchedSite) MonitorState(_ context.Context, _ domain.AppRef, id string) (monitor.State, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.latest[id], nil
 }
 
-func (w *watchedSite) learn(_ context.Context, _ svc.AppRef, monitor svc.Monitor, state svc.MonitorState) error {
+func (w *watchedSite) learn(_ context.Context, _ domain.AppRef, monitor monitor.Monitor, state monitor.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.failing = append(w.failing, fmt.Sprint(monitor.Name, " ", state.Down()))
@@ -99,10 +100,10 @@ func (w *watchedSite) start() {
 	w.host = actorstest.NewHostOf(w.t, func(c *cluster.Cluster) []cluster.Kind {
 		w.schedule = NewSchedule(c, time.Now, w.metrics, logger)
 		return []cluster.Kind{MonitorKind(node, &MonitorPorts{
-			States: w, Probe: w, Checks: w, Schedule: w.schedule, Prefetched: w.found, Rules: svc.MonitorRules{LeastSeconds: 1}, Report: w.learn, Logger: logger,
+			States: w, Probe: w, Checks: w, Schedule: w.schedule, Prefetched: w.found, Rules: monitor.Rules{LeastSeconds: 1}, Report: w.learn, Logger: logger,
 		})}
 	})
-	w.monitors = &Monitors{Store: w, Alerts: w, Targets: w, Rules: svc.MonitorRules{LeastSeconds: 1}, Now: time.Now, Actors: w.host, Random: grain.Random{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
+	w.monitors = &Monitors{Store: w, Alerts: w, Targets: w, Rules: monitor.Rules{LeastSeconds: 1}, Now: time.Now, Actors: w.host, Random: grain.Random{ID: func(prefix string) string { w.ids++; return fmt.Sprintf("%s%026d", prefix, w.ids) }}}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = w.schedule.Run(ctx) }()
@@ -126,15 +127,15 @@ func (w *watchedSite) fill() {
 }
 
 // all yields the stored monitors.
-func (w *watchedSite) all(_ context.Context, yield func(svc.StoredMonitor)) error {
+func (w *watchedSite) all(_ context.Context, yield func(monitor.StoredMonitor)) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, entity := range w.store.Present(kindMonitor) {
-		definition, err := grain.Decode[svc.Monitor](entity)
+		definition, err := grain.Decode[monitor.Monitor](entity)
 		if err != nil {
 			return err
 		}
-		yield(svc.StoredMonitor{App: svc.AppRef{Org: "acme", App: "web"}, Monitor: definition, State: w.latest[definition.ID], Entity: entity})
+		yield(monitor.StoredMonitor{App: domain.AppRef{Org: "acme", App: "web"}, Monitor: definition, State: w.latest[definition.ID], Entity: entity})
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (w *watchedSite) all(_ context.Context, yield func(svc.StoredMonitor)) erro
 func onSite(t *testing.T, test func(t *testing.T, w *watchedSite)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &watchedSite{t: t, begun: time.Now(), latest: map[string]svc.MonitorState{}, store: actorstest.NewStore(), story: func(time.Duration) string { return "" }}
+		w := &watchedSite{t: t, begun: time.Now(), latest: map[string]monitor.State{}, store: actorstest.NewStore(), story: func(time.Duration) string { return "" }}
 		w.start()
 		test(t, w)
 		w.stop()
@@ -150,18 +151,18 @@ func onSite(t *testing.T, test func(t *testing.T, w *watchedSite)) {
 	})
 }
 
-func (w *watchedSite) put(id string, patch svc.MonitorPatch) svc.MonitorRow {
+func (w *watchedSite) put(id string, patch monitor.Patch) monitor.Row {
 	w.t.Helper()
-	row, err := w.monitors.PutMonitor(w.t.Context(), svc.AppRef{Org: "acme", App: "web"}, id, patch)
+	row, err := w.monitors.PutMonitor(w.t.Context(), domain.AppRef{Org: "acme", App: "web"}, id, patch)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return row
 }
 
-func named(name string, seconds int) svc.MonitorPatch {
+func named(name string, seconds int) monitor.Patch {
 	url := "https://site.example/"
-	return svc.MonitorPatch{Name: &name, URL: &url, IntervalSeconds: &seconds}
+	return monitor.Patch{Name: &name, URL: &url, IntervalSeconds: &seconds}
 }
 
 // pass lets time pass until nothing runs any more.
@@ -186,14 +187,14 @@ func TestAMonitorsDay(t *testing.T) {
 		if got := w.take(); !reflect.DeepEqual(got, []string{"0s up 0"}) {
 			t.Fatalf("when it was made: %v", got)
 		}
-		first := (&svc.Monitor{ID: id, MonitorSpec: svc.MonitorSpec{IntervalSeconds: 60}}).Next(w.begun).Sub(w.begun).Round(time.Second)
+		first := (&monitor.Monitor{ID: id, Spec: monitor.Spec{IntervalSeconds: 60}}).Next(w.begun).Sub(w.begun).Round(time.Second)
 		pass(6 * time.Minute)
 		var want []string
 		failures := 0
 		for at := first; at <= 6*time.Minute; at += time.Minute {
 			switch {
 			case at > 130*time.Second && at < 250*time.Second && failures == 0:
-				want = append(want, fmt.Sprintf("%s degraded 1", at), fmt.Sprintf("%s down 2", at+svc.RecheckAfter))
+				want = append(want, fmt.Sprintf("%s degraded 1", at), fmt.Sprintf("%s down 2", at+monitor.RecheckAfter))
 				failures = 2
 			case at > 130*time.Second && at < 250*time.Second:
 				failures++
@@ -277,21 +278,21 @@ func TestDisabledAndDeletedMonitorsAreLeftAlone(t *testing.T) {
 		gone := w.put("", named("Gone", 30))
 		pass(0)
 		w.take()
-		if w.put(row.ID, svc.MonitorPatch{Enabled: &disabled}).Name != "Site" {
+		if w.put(row.ID, monitor.Patch{Enabled: &disabled}).Name != "Site" {
 			t.Error("what a change does not name is lost")
 		}
-		if err := w.monitors.DeleteMonitor(t.Context(), svc.AppRef{Org: "acme", App: "web"}, gone.ID); err != nil {
+		if err := w.monitors.DeleteMonitor(t.Context(), domain.AppRef{Org: "acme", App: "web"}, gone.ID); err != nil {
 			t.Fatal(err)
 		}
 		pass(2 * time.Minute)
 		if got := w.take(); got != nil || w.schedule.Len() != 0 {
 			t.Errorf("checks %v, %d scheduled", got, w.schedule.Len())
 		}
-		if _, err := w.monitors.PutMonitor(t.Context(), svc.AppRef{Org: "acme", App: "web"}, gone.ID, named("x", 30)); svc.CodeOf(err) != svc.CodeNotFound {
+		if _, err := w.monitors.PutMonitor(t.Context(), domain.AppRef{Org: "acme", App: "web"}, gone.ID, named("x", 30)); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("changing a deleted monitor: %v", err)
 		}
 		enabled := true
-		w.put(row.ID, svc.MonitorPatch{Enabled: &enabled})
+		w.put(row.ID, monitor.Patch{Enabled: &enabled})
 		pass(0)
 		if got := w.take(); len(got) != 1 {
 			t.Errorf("when it was enabled: %v", got)

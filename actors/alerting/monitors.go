@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // monitorStore adds the state of a monitor to its entities.
@@ -19,9 +20,9 @@ type monitorStore struct {
 }
 
 // Load returns the entities of a monitor, and its state as an additional one.
-func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+func (s monitorStore) Load(ctx context.Context, owner string) ([]domain.Entity, error) {
 	if found, known := s.found.hand(owner, s.now()); known {
-		return withState([]svc.Entity{found.Entity}, owner, found.Monitor.ID, found.State)
+		return withState([]domain.Entity{found.Entity}, owner, found.Monitor.ID, found.State)
 	}
 	entities, err := s.Entities.Load(ctx, owner)
 	if err != nil {
@@ -39,7 +40,7 @@ func (s monitorStore) Load(ctx context.Context, owner string) ([]svc.Entity, err
 }
 
 // Put stores the entities of a monitor. An entry that was prefetched before is dropped.
-func (s monitorStore) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
+func (s monitorStore) Put(ctx context.Context, entities []domain.Entity, wakeups []domain.Wakeup, trail domain.Trail) error {
 	defer func() {
 		for i := range entities {
 			s.found.touch(entities[i].Owner)
@@ -49,12 +50,12 @@ func (s monitorStore) Put(ctx context.Context, entities []svc.Entity, wakeups []
 }
 
 // withState adds a monitor's state to its entities.
-func withState(entities []svc.Entity, owner, id string, state svc.MonitorState) ([]svc.Entity, error) {
+func withState(entities []domain.Entity, owner, id string, state monitor.State) ([]domain.Entity, error) {
 	payload, err := json.Marshal(state)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a monitor's state: %w", err)
 	}
-	return append(entities, svc.Entity{Owner: owner, Kind: kindMonitorState, ID: id, Payload: payload}), nil
+	return append(entities, domain.Entity{Owner: owner, Kind: kindMonitorState, ID: id, Payload: payload}), nil
 }
 
 // Monitors makes, changes, lists and deletes monitors. Their actors change the definitions. Reads use the store, with
@@ -67,25 +68,25 @@ type Monitors struct {
 	Alerts  stopReceiver
 	Targets TargetChecker
 	Prober  Probe
-	Rules   svc.MonitorRules
+	Rules   monitor.Rules
 	Now     func() time.Time
 }
 
 // stopReceiver notifies alert rules that a monitor is no longer checked.
 type stopReceiver interface {
-	MonitorStopped(ctx context.Context, ref svc.AppRef, monitor string) error
+	MonitorStopped(ctx context.Context, ref domain.AppRef, monitor string) error
 }
 
-func monitorIdentity(ref svc.AppRef, id string) string { return ref.String() + "/" + id }
+func monitorIdentity(ref domain.AppRef, id string) string { return ref.String() + "/" + id }
 
 // Monitors returns the monitors of an application with the results of their checks.
-func (m *Monitors) Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {
+func (m *Monitors) Monitors(ctx context.Context, ref domain.AppRef) ([]monitor.Row, error) {
 	return m.Store.Monitors(ctx, ref, "", m.Now())
 }
 
 // PutMonitor makes a monitor, or changes the one with an id. If the monitor is disabled, its incidents end. It fails
 // with not_found if no monitor has the id, and with invalid_request if the definition is not valid.
-func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
+func (m *Monitors) PutMonitor(ctx context.Context, ref domain.AppRef, id string, patch monitor.Patch) (monitor.Row, error) {
 	message := putMonitor{ID: id, New: id == "", Patch: patch}
 	if message.New {
 		message.ID = m.Random.NewID(ctx, "mon_")
@@ -108,9 +109,9 @@ func (m *Monitors) PutMonitor(ctx context.Context, ref svc.AppRef, id string, pa
 
 // DeleteMonitor removes a monitor and ends its incidents. It fails with not_found if it does not exist. If ending the
 // incidents failed, the caller repeats the deletion. So the incidents of a monitor that is already gone are ended too.
-func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error {
+func (m *Monitors) DeleteMonitor(ctx context.Context, ref domain.AppRef, id string) error {
 	_, err := monitorDelete.Ask(ctx, m.Actors, monitorIdentity(ref, id), grain.None{})
-	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return err
 	}
 	if stopped := m.Alerts.MonitorStopped(ctx, ref, id); stopped != nil {
@@ -120,7 +121,7 @@ func (m *Monitors) DeleteMonitor(ctx context.Context, ref svc.AppRef, id string)
 }
 
 // CheckMonitor returns every problem of a definition, also if the name in its URL resolves to a forbidden address.
-func (m *Monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError {
+func (m *Monitors) CheckMonitor(ctx context.Context, spec monitor.Spec) []domain.FieldError {
 	problems := spec.Validate(m.Rules)
 	for _, problem := range problems {
 		if problem.Field == "url" {
@@ -136,14 +137,14 @@ func (m *Monitors) CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc
 // ScheduleMonitors returns a function that schedules every stored monitor, as of the function's start: a monitor that
 // becomes due while the store is read is checked at once. So a monitor that missed a check is checked within half an
 // interval, and every one within one. The states of monitors that are due soon are prefetched.
-func ScheduleMonitors(schedule *Schedule, found *PrefetchedStates, all func(ctx context.Context, yield func(svc.StoredMonitor)) error) func(ctx context.Context) error {
+func ScheduleMonitors(schedule *Schedule, found *PrefetchedStates, all func(ctx context.Context, yield func(monitor.StoredMonitor)) error) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		begun := schedule.Now()
 		take := found.begin(begun)
-		var monitors []svc.StoredMonitor
-		soon := map[string]svc.StoredMonitor{}
-		first := func(m *svc.StoredMonitor) time.Time { return m.Monitor.First(begun, m.State.LastCheckedAt) }
-		err := all(ctx, func(m svc.StoredMonitor) {
+		var monitors []monitor.StoredMonitor
+		soon := map[string]monitor.StoredMonitor{}
+		first := func(m *monitor.StoredMonitor) time.Time { return m.Monitor.First(begun, m.State.LastCheckedAt) }
+		err := all(ctx, func(m monitor.StoredMonitor) {
 			if !m.Monitor.Enabled {
 				return
 			}

@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
+	"svc/domain"
 )
 
 // OpenBlockPublisher reports the counts of this node's open block to the alerting actors, so that rules fire without
@@ -75,7 +75,7 @@ func (l *OpenBlockPublisher) Run(ctx context.Context) error {
 // round reports the open blocks to the actors, and makes the sink store them early if a rule or an issue needs it. It
 // returns whether the next round must wait for longer.
 func (l *OpenBlockPublisher) round(ctx context.Context) bool {
-	soon, apps, touched := false, map[svc.AppRef]bool{}, l.Rules.take()
+	soon, apps, touched := false, map[domain.AppRef]bool{}, l.Rules.take()
 	for _, set := range touched {
 		soon = set.flushSoon.Swap(false) || soon
 		apps[set.app] = true
@@ -96,11 +96,11 @@ func (l *OpenBlockPublisher) round(ctx context.Context) bool {
 }
 
 // peek returns the counts of the open blocks so far, for the rules of applications.
-func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) map[svc.AppRef][]counted {
-	brought := map[svc.AppRef][]counted{}
+func (l *OpenBlockPublisher) peek(apps map[domain.AppRef]bool) map[domain.AppRef][]counted {
+	brought := map[domain.AppRef][]counted{}
 	l.Sinks.Peek(func(listener pipeline.BlockListener) {
 		if block, ok := listener.(*countedBlock); ok {
-			for app, counts := range block.byApp(func(app svc.AppRef) bool { return apps[app] }, true) {
+			for app, counts := range block.byApp(func(app domain.AppRef) bool { return apps[app] }, true) {
 				brought[app] = append(brought[app], counts...)
 			}
 		}
@@ -110,9 +110,9 @@ func (l *OpenBlockPublisher) peek(apps map[svc.AppRef]bool) map[svc.AppRef][]cou
 
 // publish reports counts to the actors of applications. It returns whether any of them waits for the block to be
 // stored, and the applications that did not answer.
-func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef][]counted) (stored bool, failed []svc.AppRef) {
+func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[domain.AppRef][]counted) (stored bool, failed []domain.AppRef) {
 	var look atomic.Bool
-	failed = l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app svc.AppRef) error {
+	failed = l.each(ctx, slices.Collect(maps.Keys(brought)), func(ctx context.Context, app domain.AppRef) error {
 		answer, err := alertingStream.Ask(ctx, l.Actors, app.String(), openBlockReport{brought[app]})
 		if err == nil && answer.Look {
 			look.Store(true)
@@ -126,7 +126,7 @@ func (l *OpenBlockPublisher) publish(ctx context.Context, brought map[svc.AppRef
 // on the list again.
 func (l *OpenBlockPublisher) reportMissed(ctx context.Context) {
 	apps := l.Rules.missed.take()
-	failed := l.each(ctx, apps, func(ctx context.Context, app svc.AppRef) error {
+	failed := l.each(ctx, apps, func(ctx context.Context, app domain.AppRef) error {
 		_, err := alertingMissed.Ask(ctx, l.Actors, app.String(), grain.None{})
 		return err
 	})
@@ -140,7 +140,7 @@ func (l *OpenBlockPublisher) reportMissed(ctx context.Context) {
 }
 
 // each runs work for applications and returns the applications for which it failed.
-func (l *OpenBlockPublisher) each(ctx context.Context, apps []svc.AppRef, work func(ctx context.Context, app svc.AppRef) error) (failed []svc.AppRef) {
+func (l *OpenBlockPublisher) each(ctx context.Context, apps []domain.AppRef, work func(ctx context.Context, app domain.AppRef) error) (failed []domain.AppRef) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()
 	var group errgroup.Group

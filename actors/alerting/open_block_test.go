@@ -12,9 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/protos"
 )
 
@@ -37,11 +40,11 @@ func (o *openOrders) Hurry() { o.hurried.Add(1) }
 
 // order adds an order.
 func (o *openOrders) order() {
-	row := svc.EventRow{EnvironmentNumber: 1}
+	row := event.Row{EnvironmentNumber: 1}
 	row.Name, row.Ts = "order", time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.block.Saw(1, &svc.Rows{Events: []svc.EventRow{row}})
+	o.block.Saw(1, &ingest.Rows{Events: []event.Row{row}})
 }
 
 // next opens a block and returns the previous one.
@@ -57,10 +60,10 @@ func (o *openOrders) next() pipeline.BlockListener {
 func publishing(t *testing.T, alerting grain.Caller, test func(t *testing.T, blocks *openOrders)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		rule := svc.AlertRule{ID: "alr_1", Number: 1, AlertSpec: svc.AlertSpec{Kind: svc.AlertEventVolume, Comparator: "gte", Enabled: true, WindowMinutes: 5}}
+		rule := alert.Rule{ID: "alr_1", Number: 1, Spec: alert.Spec{Kind: alert.EventVolume, Comparator: "gte", Enabled: true, WindowMinutes: 5}}
 		rule.Condition.Name = "order"
 		index, logger := NewRuleIndex(), slog.New(slog.DiscardHandler)
-		index.Publish(svc.Version{Generation: 1}, web(), []svc.AlertRule{rule})
+		index.Publish(domain.Version{Generation: 1}, web(), []alert.Rule{rule})
 		blocks := &openOrders{listener: &CountListener{Rules: index, Alerts: taken{}, Now: time.Now, Logger: logger}}
 		blocks.next()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -79,7 +82,7 @@ func publishing(t *testing.T, alerting grain.Caller, test func(t *testing.T, blo
 // taken receives the counts of blocks.
 type taken struct{}
 
-func (taken) ReportCounts(context.Context, svc.AppRef, countReport) error { return nil }
+func (taken) ReportCounts(context.Context, domain.AppRef, countReport) error { return nil }
 
 // lateAlerting fails the first reports and answers the later ones.
 type lateAlerting struct {

@@ -5,19 +5,20 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
 )
 
 // History reads the past measurements of rules.
 type History interface {
 	// AlertHistory returns the counts of a counter from an instant on.
-	AlertHistory(ctx context.Context, counter svc.AlertCounter, since time.Time) (svc.AlertSlots, error)
+	AlertHistory(ctx context.Context, counter alert.Counter, since time.Time) (alert.Slots, error)
 	// RateHistory returns the errors of a level and the sessions of an environment in spans of one width.
-	RateHistory(ctx context.Context, environment uint64, level string, width time.Duration, since, until time.Time) ([]svc.RateSlot, error)
+	RateHistory(ctx context.Context, environment uint64, level string, width time.Duration, since, until time.Time) ([]alert.RateSlot, error)
 	// CheckHistory returns the measurements that a rule about a monitor would have received since an instant.
-	CheckHistory(ctx context.Context, app svc.AppRef, monitor string, since time.Time) ([]svc.Measurement, error)
+	CheckHistory(ctx context.Context, app domain.AppRef, monitor string, since time.Time) ([]alert.Measurement, error)
 	// BegunIssues returns the measurements that a rule about new issues would have received since an instant.
-	BegunIssues(ctx context.Context, environment uint64, since, now time.Time) ([]svc.Measurement, error)
+	BegunIssues(ctx context.Context, environment uint64, since, now time.Time) ([]alert.Measurement, error)
 }
 
 // Previews applies past measurements to rules.
@@ -27,33 +28,33 @@ type Previews struct {
 	History  History
 }
 
-// Preview returns the events that a rule of an environment would have caused in the last svc.PreviewTime. The rule is a
+// Preview returns the events that a rule of an environment would have caused in the last alert.PreviewTime. The rule is a
 // new one, or the one with an id and a patch. It fails as Rules.PutRule does, and changes nothing.
-func (p *Previews) Preview(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch, now time.Time) (svc.AlertPreview, error) {
-	rule := svc.AlertRule{ID: "preview", AlertSpec: svc.DefaultAlert(), Environment: env.Slug, Number: env.Number}
+func (p *Previews) Preview(ctx context.Context, ref domain.AppRef, id string, env domain.Environment, patch alert.Patch, now time.Time) (alert.Preview, error) {
+	rule := alert.Rule{ID: "preview", Spec: alert.DefaultAlert(), Environment: env.Slug, Number: env.Number}
 	if id != "" {
 		rows, err := p.Alerts.Rules(ctx, ref)
 		if err != nil {
-			return svc.AlertPreview{}, err
+			return alert.Preview{}, err
 		}
-		at := slices.IndexFunc(rows, func(row svc.AlertRow) bool { return row.ID == id })
+		at := slices.IndexFunc(rows, func(row alert.Row) bool { return row.ID == id })
 		if at < 0 {
-			return svc.AlertPreview{}, svc.NotFound("alert rule")
+			return alert.Preview{}, domain.NotFound("alert rule")
 		}
-		rule = rows[at].AlertRule
+		rule = rows[at].Rule
 	}
-	rule.AlertSpec = rule.With(patch)
+	rule.Spec = rule.With(patch)
 	if rule.Name == "" {
 		rule.Name = "Preview"
 	}
 	if problems := rule.Validate(); len(problems) > 0 {
-		return svc.AlertPreview{}, svc.Invalid(problems...)
+		return alert.Preview{}, domain.Invalid(problems...)
 	}
 	to := now.Truncate(time.Second)
-	from := to.Add(-svc.PreviewTime)
+	from := to.Add(-alert.PreviewTime)
 	measured, step, err := p.measured(ctx, ref, &rule, from, to)
 	if err != nil {
-		return svc.AlertPreview{}, err
+		return alert.Preview{}, err
 	}
 	preview := rule.Preview(from, to, measured)
 	preview.Step = step
@@ -62,18 +63,18 @@ func (p *Previews) Preview(ctx context.Context, ref svc.AppRef, id string, env s
 
 // measured returns the past measurements of a rule in a span, the oldest first, and the step between them. The step is
 // 0 for rules that receive reports.
-func (p *Previews) measured(ctx context.Context, ref svc.AppRef, rule *svc.AlertRule, from, to time.Time) ([]svc.Measurement, time.Duration, error) {
+func (p *Previews) measured(ctx context.Context, ref domain.AppRef, rule *alert.Rule, from, to time.Time) ([]alert.Measurement, time.Duration, error) {
 	switch {
-	case rule.Kind == svc.AlertNewIssue:
+	case rule.Kind == alert.NewIssue:
 		found, err := p.History.BegunIssues(ctx, rule.Number, from, to)
 		if !rule.ReportsRegressions() {
-			found = slices.DeleteFunc(found, func(m svc.Measurement) bool { return m.Regressed })
+			found = slices.DeleteFunc(found, func(m alert.Measurement) bool { return m.Regressed })
 		}
 		return found, 0, err
-	case rule.Kind == svc.AlertUptime:
+	case rule.Kind == alert.Uptime:
 		monitors, err := p.Monitors.Monitors(ctx, ref, rule.Condition.MonitorID, to)
 		if err == nil && len(monitors) != 1 {
-			err = svc.Invalid(svc.UnknownMonitor(rule.Condition.MonitorID))
+			err = domain.Invalid(alert.UnknownMonitor(rule.Condition.MonitorID))
 		}
 		if err != nil {
 			return nil, 0, err
@@ -82,7 +83,7 @@ func (p *Previews) measured(ctx context.Context, ref svc.AppRef, rule *svc.Alert
 		return found, 0, err
 	case rule.Condition.Per != "":
 		slots, err := p.History.RateHistory(ctx, rule.Number, rule.Condition.Level, rule.Window(), from, to)
-		return svc.ReplayRates(slots), rule.Window(), err
+		return alert.ReplayRates(slots), rule.Window(), err
 	}
 	counter, _ := rule.Counter()
 	slots, err := p.History.AlertHistory(ctx, counter, from.Add(-rule.Window()))

@@ -5,8 +5,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/metric"
 )
 
 // RuleIndex is this node's snapshot of the alert rules that the stream can make fire: the counters of each environment,
@@ -17,7 +19,7 @@ type RuleIndex struct {
 	count atomic.Int64
 
 	mu    sync.Mutex
-	ofApp map[svc.AppRef]indexedRules
+	ofApp map[domain.AppRef]indexedRules
 	// touched lists the sets with changes to report; wake holds a token while there are any.
 	touched []*envRules
 	wake    chan struct{}
@@ -27,20 +29,20 @@ type RuleIndex struct {
 
 // indexedRules holds the index entries of one application's rules.
 type indexedRules struct {
-	version      svc.Version
+	version      domain.Version
 	environments []uint64
 }
 
 // envRules selects the rows of the stream that the rules of one environment need. The rules in it
 // never change.
 type envRules struct {
-	app         svc.AppRef
+	app         domain.AppRef
 	environment uint64
 	newIssues   bool
 	regressions bool
 	// events and errors hold the counters by name and level; the counters of the empty word count all. points holds
 	// counters by the name of a metric.
-	events, errors map[string][]svc.AlertCounter
+	events, errors map[string][]alert.Counter
 	points         map[string][]pointCounter
 	// flushSoon is set when an issue occurred that may be new, or may regress.
 	flushSoon atomic.Bool
@@ -50,13 +52,13 @@ type envRules struct {
 
 // pointCounter counts the points of a metric that have some labels.
 type pointCounter struct {
-	svc.AlertCounter
-	labels []svc.Label
+	alert.Counter
+	labels []metric.Label
 }
 
 // NewRuleIndex returns an empty snapshot.
 func NewRuleIndex() *RuleIndex {
-	return &RuleIndex{ofApp: map[svc.AppRef]indexedRules{}, wake: make(chan struct{}, 1)}
+	return &RuleIndex{ofApp: map[domain.AppRef]indexedRules{}, wake: make(chan struct{}, 1)}
 }
 
 // any reports whether any rule counts in the stream.
@@ -74,7 +76,7 @@ func (b *RuleIndex) find(environment uint64) *envRules {
 
 // Awaited returns the application of an environment, and whether rules wait for new issues, and for
 // issues that regress.
-func (b *RuleIndex) Awaited(environment uint64) (app svc.AppRef, newIssues, regressions bool) {
+func (b *RuleIndex) Awaited(environment uint64) (app domain.AppRef, newIssues, regressions bool) {
 	set := b.find(environment)
 	if set == nil {
 		return app, false, false
@@ -91,7 +93,7 @@ func (b *RuleIndex) FlushSoon(environment uint64) {
 }
 
 // Publish replaces the rules of one application, unless a later version of them is known.
-func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.AlertRule) {
+func (b *RuleIndex) Publish(version domain.Version, app domain.AppRef, rules []alert.Rule) {
 	if b == nil {
 		return
 	}
@@ -104,7 +106,7 @@ func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.Ale
 		set := sets[rule.Number]
 		if set == nil {
 			set = &envRules{
-				app: app, environment: rule.Number, events: map[string][]svc.AlertCounter{}, errors: map[string][]svc.AlertCounter{}, points: map[string][]pointCounter{},
+				app: app, environment: rule.Number, events: map[string][]alert.Counter{}, errors: map[string][]alert.Counter{}, points: map[string][]pointCounter{},
 			}
 			sets[rule.Number] = set
 		}
@@ -130,35 +132,35 @@ func (b *RuleIndex) Publish(version svc.Version, app svc.AppRef, rules []svc.Ale
 }
 
 // want adds the counters of one rule.
-func (s *envRules) want(rule *svc.AlertRule) {
+func (s *envRules) want(rule *alert.Rule) {
 	counter, word := counterOf(rule)
 	switch counter.Kind {
-	case svc.AlertNewIssue:
+	case alert.NewIssue:
 		s.newIssues = true
 		s.regressions = s.regressions || rule.ReportsRegressions()
-	case svc.AlertEventVolume:
+	case alert.EventVolume:
 		countWord(s.events, word, counter)
-	case svc.AlertErrorRate:
+	case alert.ErrorRate:
 		countWord(s.errors, word, counter)
-	case svc.AlertMetric:
-		if !slices.ContainsFunc(s.points[word], func(p pointCounter) bool { return p.AlertCounter == counter }) {
-			s.points[word] = append(s.points[word], pointCounter{counter, svc.DecodeLabels(counter.Labels)})
+	case alert.Metric:
+		if !slices.ContainsFunc(s.points[word], func(p pointCounter) bool { return p.Counter == counter }) {
+			s.points[word] = append(s.points[word], pointCounter{counter, alert.DecodeLabels(counter.Labels)})
 		}
-	case svc.AlertUptime, svc.AlertVital:
+	case alert.Uptime, alert.Vital:
 	}
 }
 
 // counterOf returns the counter of a rule in the stream. If no sum of blocks can answer the rule, the count only shows
 // that it must be measured.
-func counterOf(rule *svc.AlertRule) (counter svc.AlertCounter, word string) {
+func counterOf(rule *alert.Rule) (counter alert.Counter, word string) {
 	counter, _ = rule.Counter()
-	if rule.Kind == svc.AlertNewIssue {
+	if rule.Kind == alert.NewIssue {
 		counter.Kind = rule.Kind
 	}
 	return counter, counter.Word
 }
 
-func countWord(into map[string][]svc.AlertCounter, word string, counter svc.AlertCounter) {
+func countWord(into map[string][]alert.Counter, word string, counter alert.Counter) {
 	if !slices.Contains(into[word], counter) {
 		into[word] = append(into[word], counter)
 	}
@@ -195,8 +197,8 @@ func (b *RuleIndex) EntityKinds() []string { return []string{KindRule} }
 
 // PublishEntities publishes the rules among the entities of one owner, if it is an alerting actor. A rule that cannot
 // be decoded is skipped.
-func (b *RuleIndex) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	identity, version, rules, ours := grain.DecodeOwned[svc.AlertRule](entities, KindAlerting, KindRule, skipped)
+func (b *RuleIndex) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
+	identity, version, rules, ours := grain.DecodeOwned[alert.Rule](entities, KindAlerting, KindRule, skipped)
 	if !ours {
 		return
 	}

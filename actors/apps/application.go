@@ -6,9 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
+	"svc/domain/annotation"
+	"svc/domain/funnel"
+	"svc/domain/goal"
+	"svc/domain/share"
 )
 
 // The application actor.
@@ -30,16 +34,16 @@ type application struct {
 	app  *identity.AppRecord
 	keys map[string]keyRecord
 	// goals also holds deleted goals.
-	goals       map[string]svc.Goal
-	funnels     map[string]svc.Funnel
-	annotations map[string]svc.Annotation
+	goals       map[string]goal.Goal
+	funnels     map[string]funnel.Funnel
+	annotations map[string]annotation.Annotation
 	// share is the zero value until it is first changed.
-	share svc.Share
+	share share.Share
 	// publish publishes a change to the ingest path, publishPage to the readers of the public page.
-	publish     func(svc.Version, svc.Application, []svc.IngestKey)
-	publishPage func(svc.Version, svc.Application, svc.Share)
+	publish     func(domain.Version, domain.Application, []domain.IngestKey)
+	publishPage func(domain.Version, domain.Application, share.Share)
 	// remove publishes the deletion of the application to the ingest path.
-	remove func(svc.Version, svc.Application)
+	remove func(domain.Version, domain.Application)
 }
 
 type (
@@ -47,16 +51,16 @@ type (
 		App identity.AppRecord `json:"app"`
 	}
 	getApp struct {
-		Part svc.AppPart `json:"part,omitempty"`
+		Part share.AppPart `json:"part,omitempty"`
 	}
 	// readApp is an application with the requested part.
 	readApp struct {
 		identity.AppRecord
-		svc.AppParts
+		share.AppParts
 	}
 	updateApp struct {
-		Patch   svc.AppPatch `json:"patch"`
-		IfMatch *uint64      `json:"ifMatch"`
+		Patch   domain.AppPatch `json:"patch"`
+		IfMatch *uint64         `json:"ifMatch"`
 	}
 	mintKey struct {
 		Key keyRecord `json:"key"`
@@ -84,12 +88,12 @@ func (a *application) Admit(_ time.Time, method string) error {
 	case method == applicationCreate.Name() || method == applicationDelete.Name():
 		return nil
 	case a.app == nil || a.app.DeletedAt != nil:
-		return svc.NotFound("application")
+		return domain.NotFound("application")
 	}
 	return nil
 }
 
-func (a *application) Restore(entities []svc.Entity) error {
+func (a *application) Restore(entities []domain.Entity) error {
 	a.app = nil
 	held := a.held()
 	for _, one := range held {
@@ -118,7 +122,7 @@ func (a *application) Restore(entities []svc.Entity) error {
 // changedApp returns the outcome of a change that must be published to the ingest path or the readers of the public
 // page.
 func changedApp[R any](a *application, answer R, writes ...grain.Write) grain.Outcome[R] {
-	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{Writes: writes, After: func(version svc.Version) {
+	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{Writes: writes, After: func(version domain.Version) {
 		a.publish(version, a.app.Whole(), a.liveKeys())
 		a.publishPage(version, a.app.Whole(), a.share)
 	}}}
@@ -138,13 +142,13 @@ func (a *application) onGet(_ time.Time, m getApp) (grain.Outcome[readApp], erro
 }
 
 // parts returns one part of the application; an empty part is not nil.
-func (a *application) parts(part svc.AppPart) (parts svc.AppParts) {
+func (a *application) parts(part share.AppPart) (parts share.AppParts) {
 	switch part {
-	case svc.AppGoals:
-		parts.Goals = append([]svc.Goal{}, a.allGoals()...)
-	case svc.AppFunnels:
-		parts.Funnels = append([]svc.Funnel{}, a.allFunnels()...)
-	case svc.AppShare:
+	case share.AppGoals:
+		parts.Goals = append([]goal.Goal{}, a.allGoals()...)
+	case share.AppFunnels:
+		parts.Funnels = append([]funnel.Funnel{}, a.allFunnels()...)
+	case share.AppShare:
 		share := a.share
 		parts.Share = &share
 	}
@@ -154,7 +158,7 @@ func (a *application) parts(part svc.AppPart) (parts svc.AppParts) {
 func (a *application) onUpdate(now time.Time, m updateApp) (grain.Outcome[identity.AppRecord], error) {
 	app := a.app.Whole()
 	if m.IfMatch != nil && *m.IfMatch != app.Revision {
-		return grain.Outcome[identity.AppRecord]{}, svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again.")
+		return grain.Outcome[identity.AppRecord]{}, domain.Errorf(domain.CodePrecondition, "The application has changed since; read it again.")
 	}
 	changed, err := app.Apply(m.Patch, now)
 	if err != nil {
@@ -169,8 +173,8 @@ func (a *application) onUpdate(now time.Time, m updateApp) (grain.Outcome[identi
 }
 
 // liveKeys returns the keys that were not revoked, the newest first.
-func (a *application) liveKeys() []svc.IngestKey {
-	keys := []svc.IngestKey{}
+func (a *application) liveKeys() []domain.IngestKey {
+	keys := []domain.IngestKey{}
 	for _, record := range a.sortedKeys() {
 		if record.RevokedAt == nil {
 			keys = append(keys, record.key())
@@ -199,7 +203,7 @@ func (a *application) onMintKey(_ time.Time, m mintKey) (grain.Outcome[keyRecord
 func (a *application) onRevokeKey(now time.Time, m revokeKey) (grain.Outcome[grain.None], error) {
 	record, found := a.keys[m.ID]
 	if !found || record.RevokedAt != nil {
-		return grain.Outcome[grain.None]{}, svc.NotFound("key")
+		return grain.Outcome[grain.None]{}, domain.NotFound("key")
 	}
 	record.RevokedAt = &now
 	a.keys[m.ID] = record

@@ -6,9 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
+	"svc/domain/annotation"
 )
 
 // kindAnnotation is the kind of the entities that hold annotations.
@@ -16,16 +17,16 @@ const kindAnnotation = "annotation"
 
 type (
 	putAnnotation struct {
-		ID    string              `json:"id"`
-		New   bool                `json:"new"`
-		Patch svc.AnnotationPatch `json:"patch"`
-		By    svc.LedgerActor     `json:"by"`
+		ID    string             `json:"id"`
+		New   bool               `json:"new"`
+		Patch annotation.Patch   `json:"patch"`
+		By    domain.LedgerActor `json:"by"`
 	}
 	findAnnotation struct {
 		ID string `json:"id"`
 	}
 	putExclusions struct {
-		Exclusions svc.Exclusions `json:"exclusions"`
+		Exclusions domain.Exclusions `json:"exclusions"`
 		// Before is the time of the last change to the rules on which the new ones are based.
 		Before time.Time `json:"before,omitzero"`
 	}
@@ -39,25 +40,25 @@ var (
 	applicationPutExclusions    = grain.On(applicationKind, "exclusions.put", (*application).onPutExclusions)
 )
 
-func (a *application) onAnnotations(time.Time, grain.None) (grain.Outcome[[]svc.Annotation], error) {
-	all := slices.AppendSeq([]svc.Annotation{}, maps.Values(a.annotations))
-	slices.SortFunc(all, func(x, y svc.Annotation) int { return strings.Compare(x.ID, y.ID) })
+func (a *application) onAnnotations(time.Time, grain.None) (grain.Outcome[[]annotation.Annotation], error) {
+	all := slices.AppendSeq([]annotation.Annotation{}, maps.Values(a.annotations))
+	slices.SortFunc(all, func(x, y annotation.Annotation) int { return strings.Compare(x.ID, y.ID) })
 	return grain.Answer(all), nil
 }
 
-func (a *application) onPutAnnotation(now time.Time, m putAnnotation) (grain.Outcome[svc.Annotation], error) {
+func (a *application) onPutAnnotation(now time.Time, m putAnnotation) (grain.Outcome[annotation.Annotation], error) {
 	mark, known := a.annotations[m.ID]
 	switch {
 	case !known && !m.New:
-		return grain.Outcome[svc.Annotation]{}, svc.NotFound("annotation")
-	case !known && len(a.annotations) >= svc.MaxAnnotations:
-		return grain.Outcome[svc.Annotation]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: "The application has as many annotations as it may have; delete one first."}
+		return grain.Outcome[annotation.Annotation]{}, domain.NotFound("annotation")
+	case !known && len(a.annotations) >= annotation.MaxAnnotations:
+		return grain.Outcome[annotation.Annotation]{}, &domain.Error{Code: domain.CodeConflict, Reason: "limit_reached", Message: "The application has as many annotations as it may have; delete one first."}
 	case !known:
-		mark = svc.Annotation{ID: m.ID, AnnotationSpec: svc.AnnotationSpec{Kind: svc.AnnotationNote, At: now}, CreatedAt: now, CreatedBy: m.By}
+		mark = annotation.Annotation{ID: m.ID, Spec: annotation.Spec{Kind: annotation.Note, At: now}, CreatedAt: now, CreatedBy: m.By}
 	}
-	mark.AnnotationSpec, mark.UpdatedAt = mark.With(m.Patch), now
+	mark.Spec, mark.UpdatedAt = mark.With(m.Patch), now
 	if problems := mark.Validate(); len(problems) > 0 {
-		return grain.Outcome[svc.Annotation]{}, svc.Invalid(problems...)
+		return grain.Outcome[annotation.Annotation]{}, domain.Invalid(problems...)
 	}
 	a.annotations[m.ID] = mark
 	return grain.Answer(mark, grain.Put(kindAnnotation, m.ID, mark)), nil
@@ -65,7 +66,7 @@ func (a *application) onPutAnnotation(now time.Time, m putAnnotation) (grain.Out
 
 func (a *application) onDeleteAnnotation(_ time.Time, m findAnnotation) (grain.Outcome[grain.None], error) {
 	if _, known := a.annotations[m.ID]; !known {
-		return grain.Outcome[grain.None]{}, svc.NotFound("annotation")
+		return grain.Outcome[grain.None]{}, domain.NotFound("annotation")
 	}
 	delete(a.annotations, m.ID)
 	return grain.Answer(grain.None{}, grain.Delete(kindAnnotation, m.ID)), nil
@@ -73,10 +74,10 @@ func (a *application) onDeleteAnnotation(_ time.Time, m findAnnotation) (grain.O
 
 // onPutExclusions replaces the rules for excluded traffic. It fails with conflict if they have changed since they were
 // read.
-func (a *application) onPutExclusions(now time.Time, m putExclusions) (grain.Outcome[svc.Exclusions], error) {
+func (a *application) onPutExclusions(now time.Time, m putExclusions) (grain.Outcome[domain.Exclusions], error) {
 	app := a.app.Whole()
 	if !app.Exclusions.UpdatedAt.Equal(m.Before) {
-		return grain.Outcome[svc.Exclusions]{}, &svc.Error{Code: svc.CodeConflict, Reason: "changed", Message: "The exclusions have changed meanwhile; read them again."}
+		return grain.Outcome[domain.Exclusions]{}, &domain.Error{Code: domain.CodeConflict, Reason: "changed", Message: "The exclusions have changed meanwhile; read them again."}
 	}
 	app.Exclusions, app.UpdatedAt = m.Exclusions, now
 	app.Revision++

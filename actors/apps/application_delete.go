@@ -4,9 +4,10 @@ import (
 	"context"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
+	"svc/domain/share"
 )
 
 // The deletion of an application, part of its actor.
@@ -31,20 +32,20 @@ func (a *application) onDelete(_ time.Time, m deleteApp) (grain.Outcome[grain.No
 		}
 		one.empty()
 	}
-	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: writes, After: func(version svc.Version) {
+	return grain.Outcome[grain.None]{Effects: grain.Effects{Writes: writes, After: func(version domain.Version) {
 		a.remove(version, record.Whole())
-		a.publishPage(version, record.Whole(), svc.Share{})
+		a.publishPage(version, record.Whole(), share.Share{})
 	}}}, nil
 }
 
 // Delete deletes an application. From its return on, none of its keys is accepted and its data is hidden. It may be
 // repeated; the [Remover] completes a deletion that a crash interrupts.
-func (a *Applications) Delete(ctx context.Context, ref svc.AppRef) error {
+func (a *Applications) Delete(ctx context.Context, ref domain.AppRef) error {
 	record, err := a.slugs().Delete(ctx, ref)
 	if err != nil {
 		return err
 	}
-	return a.Close(svc.WithCarrier(ctx, nil), record)
+	return a.Close(domain.WithCarrier(ctx, nil), record)
 }
 
 // Close makes the actor of a deleted application delete its state.

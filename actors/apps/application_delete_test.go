@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
+	"svc/domain/share"
 )
 
 // TestApplicationDeletion plays the end of an application: its actor retains only the record that it received, and
@@ -17,14 +18,14 @@ func TestApplicationDeletion(t *testing.T) {
 	created := newTestApp(1, "Shop", actorstest.At(0))
 	deleted := created.Deleted(actorstest.At(time.Hour))
 	key := testKey("key_1", "production", nil)
-	noApp := svc.NotFound("application")
-	var removed []svc.Application
-	var pages []svc.Share
+	noApp := domain.NotFound("application")
+	var removed []domain.Application
+	var pages []share.Share
 	newCore := func() *application {
 		return &application{
-			publish:     func(svc.Version, svc.Application, []svc.IngestKey) {},
-			publishPage: func(_ svc.Version, _ svc.Application, share svc.Share) { pages = append(pages, share) },
-			remove:      func(_ svc.Version, app svc.Application) { removed = append(removed, app) },
+			publish:     func(domain.Version, domain.Application, []domain.IngestKey) {},
+			publishPage: func(_ domain.Version, _ domain.Application, share share.Share) { pages = append(pages, share) },
+			remove:      func(_ domain.Version, app domain.Application) { removed = append(removed, app) },
 		}
 	}
 	actorstest.Play(t, applicationKind, newCore, true, []actorstest.Step{
@@ -36,10 +37,10 @@ func TestApplicationDeletion(t *testing.T) {
 		{Name: "nor are keys minted", Method: "key.mint", Message: mintKey{key}, Err: noApp},
 	})
 	whole := identity.AppRecord.Whole(deleted)
-	if want := []svc.Application{whole, whole}; !reflect.DeepEqual(removed, want) {
+	if want := []domain.Application{whole, whole}; !reflect.DeepEqual(removed, want) {
 		t.Errorf("removed %+v, want it in both lives: %+v", removed, want)
 	}
-	if last := pages[len(pages)-1]; !reflect.DeepEqual(last, svc.Share{}) {
+	if last := pages[len(pages)-1]; !reflect.DeepEqual(last, share.Share{}) {
 		t.Errorf("the page is %+v", last)
 	}
 }

@@ -4,15 +4,16 @@ import (
 	"maps"
 	"slices"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/share"
 )
 
 // heldKind is one kind of entity that an application holds in addition to its own record.
 type heldKind struct {
 	kind    string
 	empty   func()
-	restore func(entity svc.Entity) error
+	restore func(entity domain.Entity) error
 	// ids lists the stored entities.
 	ids func() []string
 }
@@ -26,9 +27,9 @@ func (a *application) held() []heldKind {
 		heldByID("funnel", &a.funnels),
 		heldByID(kindAnnotation, &a.annotations),
 		{
-			kind: "share", empty: func() { a.share = svc.Share{} }, ids: func() []string { return []string{a.app.ID} },
-			restore: func(entity svc.Entity) (err error) {
-				a.share, err = grain.Decode[svc.Share](entity)
+			kind: "share", empty: func() { a.share = share.Share{} }, ids: func() []string { return []string{a.app.ID} },
+			restore: func(entity domain.Entity) (err error) {
+				a.share, err = grain.Decode[share.Share](entity)
 				return err
 			},
 		},
@@ -39,7 +40,7 @@ func (a *application) held() []heldKind {
 func heldByID[T any](kind string, entities *map[string]T) heldKind {
 	return heldKind{
 		kind: kind, empty: func() { *entities = map[string]T{} }, ids: func() []string { return slices.Sorted(maps.Keys(*entities)) },
-		restore: func(entity svc.Entity) (err error) {
+		restore: func(entity domain.Entity) (err error) {
 			(*entities)[entity.ID], err = grain.Decode[T](entity)
 			return err
 		},

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/share"
 )
 
 // TestADeletionLeavesNothingOfAnApplication fills every map and struct in the state of an application by reflection,
@@ -16,7 +17,7 @@ import (
 func TestADeletionLeavesNothingOfAnApplication(t *testing.T) {
 	created := newTestApp(1, "Shop", actorstest.At(0))
 	app := &application{
-		app: &created, publishPage: func(svc.Version, svc.Application, svc.Share) {}, remove: func(svc.Version, svc.Application) {},
+		app: &created, publishPage: func(domain.Version, domain.Application, share.Share) {}, remove: func(domain.Version, domain.Application) {},
 	}
 	state := reflect.ValueOf(app).Elem()
 	var names []string

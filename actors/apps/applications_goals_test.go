@@ -6,23 +6,27 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/identity"
 	"svc/actors/nodetest"
+	"svc/domain"
+	"svc/domain/filter"
+	"svc/domain/funnel"
+	"svc/domain/goal"
+	"svc/domain/share"
 	"svc/protos"
 )
 
-func signup() svc.GoalSpec {
-	return svc.GoalSpec{Name: "Signup", Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "signup"}, Value: 12.5}
+func signup() goal.Spec {
+	return goal.Spec{Name: "Signup", Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "signup"}, Value: 12.5}
 }
 
-func checkout() svc.FunnelSpec {
-	return svc.FunnelSpec{Name: "Checkout", WindowHours: 24, Steps: []svc.FunnelStep{
-		{Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/pricing*"}},
+func checkout() funnel.Spec {
+	return funnel.Spec{Name: "Checkout", WindowHours: 24, Steps: []funnel.Step{
+		{Matcher: goal.Matcher{Kind: goal.MatchPath, Match: "/pricing*"}},
 		{
-			Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "purchase"},
-			Filters: []svc.StepFilter{{Property: "value", Op: svc.OpGte, Value: 10.5}, {Property: "property.plan", Op: svc.OpIn, Value: []any{"pro", true, 3.0}}},
+			Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "purchase"},
+			Filters: []filter.StepFilter{{Property: "value", Op: filter.OpGte, Value: 10.5}, {Property: "property.plan", Op: filter.OpIn, Value: []any{"pro", true, 3.0}}},
 		},
 	}}
 }
@@ -32,62 +36,62 @@ func TestGoalsAndFunnelsThroughTheirClient(t *testing.T) {
 		ctx := t.Context()
 		c.Organization("Acme", c.User("ada@example.com", "Ada"))
 		shop := c.App("Shop")
-		ref, nothing := shop.Ref(), svc.AppRef{Org: "acme", App: "nothing"}
+		ref, nothing := shop.Ref(), domain.AppRef{Org: "acme", App: "nothing"}
 		now := nodetest.Clock()
-		goal, err := c.Apps.CreateGoal(ctx, ref, signup())
+		g, err := c.Apps.CreateGoal(ctx, ref, signup())
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the goal", goal, svc.NewGoal(signup(), "goal_1", now))
+		nodetest.WantEqual(t, "the goal", g, goal.NewGoal(signup(), "goal_1", now))
 		_, err = c.Apps.CreateGoal(ctx, ref, signup())
-		if svc.CodeOf(err) != svc.CodeInvalidRequest {
+		if domain.CodeOf(err) != domain.CodeInvalidRequest {
 			t.Errorf("a duplicate fails with %v", err)
 		}
-		_, err = c.Apps.CreateGoal(ctx, ref, svc.GoalSpec{})
-		if svc.CodeOf(err) != svc.CodeInvalidRequest {
+		_, err = c.Apps.CreateGoal(ctx, ref, goal.Spec{})
+		if domain.CodeOf(err) != domain.CodeInvalidRequest {
 			t.Errorf("a bad goal fails with %v", err)
 		}
-		funnel, err := c.Apps.CreateFunnel(ctx, ref, checkout())
+		f, err := c.Apps.CreateFunnel(ctx, ref, checkout())
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the funnel", funnel, svc.NewFunnel(checkout(), "fun_1", now))
-		_, err = c.Apps.CreateFunnel(ctx, ref, svc.FunnelSpec{})
-		if svc.CodeOf(err) != svc.CodeInvalidRequest {
+		nodetest.WantEqual(t, "the funnel", f, funnel.NewFunnel(checkout(), "fun_1", now))
+		_, err = c.Apps.CreateFunnel(ctx, ref, funnel.Spec{})
+		if domain.CodeOf(err) != domain.CodeInvalidRequest {
 			t.Errorf("a bad funnel fails with %v", err)
 		}
-		goal, err = c.Apps.ChangeGoal(ctx, ref, goal.ID, svc.GoalPatch{Name: new("Sign-up")})
+		g, err = c.Apps.ChangeGoal(ctx, ref, g.ID, goal.Patch{Name: new("Sign-up")})
 		nodetest.NoError(t, err)
 		shorter := checkout()
 		shorter.Name, shorter.WindowHours = "Shorter", 1
-		funnel, err = c.Apps.ChangeFunnel(ctx, ref, funnel.ID, shorter)
+		f, err = c.Apps.ChangeFunnel(ctx, ref, f.ID, shorter)
 		nodetest.NoError(t, err)
-		if goal.Name != "Sign-up" || funnel.Name != "Shorter" || funnel.WindowHours != 1 {
-			t.Errorf("changed to %+v, %+v", goal, funnel)
+		if g.Name != "Sign-up" || f.Name != "Shorter" || f.WindowHours != 1 {
+			t.Errorf("changed to %+v, %+v", g, f)
 		}
 		_, err = c.Apps.ChangeFunnel(ctx, ref, "fun_9", shorter)
-		if svc.CodeOf(err) != svc.CodeNotFound {
+		if domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("a funnel that is not there is changed with %v", err)
 		}
 		c.EvictAll()
 		synctest.Wait()
 		goals, err := c.Apps.Goals(ctx, ref)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the goals after a reload", goals, []svc.Goal{goal})
+		nodetest.WantEqual(t, "the goals after a reload", goals, []goal.Goal{g})
 		funnels, err := c.Apps.Funnels(ctx, ref)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the funnels after a reload", funnels, []svc.Funnel{funnel})
+		nodetest.WantEqual(t, "the funnels after a reload", funnels, []funnel.Funnel{f})
 		got, err := c.Apps.Funnel(ctx, ref, "fun_1")
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the funnel after a reload", got, funnel)
+		nodetest.WantEqual(t, "the funnel after a reload", got, f)
 		nodetest.NoError(t, c.Apps.DeleteFunnel(ctx, ref, "fun_1"))
-		nodetest.WantError(t, "deleting it again", c.Apps.DeleteFunnel(ctx, ref, "fun_1"), svc.NotFound("funnel"))
+		nodetest.WantError(t, "deleting it again", c.Apps.DeleteFunnel(ctx, ref, "fun_1"), domain.NotFound("funnel"))
 		nodetest.NoError(t, c.Apps.DeleteGoal(ctx, ref, "goal_1"))
-		nodetest.WantError(t, "deleting it again", c.Apps.DeleteGoal(ctx, ref, "goal_1"), svc.NotFound("goal"))
-		goal.DeletedAt = &now
+		nodetest.WantError(t, "deleting it again", c.Apps.DeleteGoal(ctx, ref, "goal_1"), domain.NotFound("goal"))
+		g.DeletedAt = &now
 		goals, err = c.Apps.Goals(ctx, ref)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the goals at last", goals, []svc.Goal{goal})
+		nodetest.WantEqual(t, "the goals at last", goals, []goal.Goal{g})
 		_, err = c.Apps.Goals(ctx, nothing)
-		nodetest.WantError(t, "the goals of nothing", err, svc.NotFound("application"))
+		nodetest.WantError(t, "the goals of nothing", err, domain.NotFound("application"))
 		_, err = c.Apps.Funnel(ctx, nothing, "fun_1")
-		nodetest.WantError(t, "a funnel of nothing", err, svc.NotFound("application"))
+		nodetest.WantError(t, "a funnel of nothing", err, domain.NotFound("application"))
 	})
 }
 
@@ -114,25 +118,25 @@ func TestAnApplicationIsReadWithOnePart(t *testing.T) {
 		ctx := t.Context()
 		c.Organization("Acme", c.User("ada@example.com", "Ada"))
 		empty, shop := c.App("Empty"), c.App("Shop")
-		goal, err := c.Apps.CreateGoal(ctx, shop.Ref(), signup())
+		g, err := c.Apps.CreateGoal(ctx, shop.Ref(), signup())
 		nodetest.NoError(t, err)
-		funnel, err := c.Apps.CreateFunnel(ctx, shop.Ref(), checkout())
+		f, err := c.Apps.CreateFunnel(ctx, shop.Ref(), checkout())
 		nodetest.NoError(t, err)
-		page, err := c.Apps.PublishShare(ctx, shop.Ref(), svc.SharePatch{})
+		page, err := c.Apps.PublishShare(ctx, shop.Ref(), share.Patch{})
 		nodetest.NoError(t, err)
 		for _, test := range []struct {
-			app   svc.Application
-			part  svc.AppPart
-			want  svc.AppParts
+			app   domain.Application
+			part  share.AppPart
+			want  share.AppParts
 			asked []string // by a node of an earlier version
 		}{
-			{shop, "", svc.AppParts{}, []string{"get"}},
-			{shop, svc.AppGoals, svc.AppParts{Goals: []svc.Goal{goal}}, []string{"get", "goals"}},
-			{shop, svc.AppFunnels, svc.AppParts{Funnels: []svc.Funnel{funnel}}, []string{"get", "funnels"}},
-			{shop, svc.AppShare, svc.AppParts{Share: &page}, []string{"get", "share"}},
-			{empty, svc.AppGoals, svc.AppParts{Goals: []svc.Goal{}}, []string{"get", "goals"}},
-			{empty, svc.AppFunnels, svc.AppParts{Funnels: []svc.Funnel{}}, []string{"get", "funnels"}},
-			{empty, svc.AppShare, svc.AppParts{Share: &svc.Share{}}, []string{"get", "share"}},
+			{shop, "", share.AppParts{}, []string{"get"}},
+			{shop, share.AppGoals, share.AppParts{Goals: []goal.Goal{g}}, []string{"get", "goals"}},
+			{shop, share.AppFunnels, share.AppParts{Funnels: []funnel.Funnel{f}}, []string{"get", "funnels"}},
+			{shop, share.AppShare, share.AppParts{Share: &page}, []string{"get", "share"}},
+			{empty, share.AppGoals, share.AppParts{Goals: []goal.Goal{}}, []string{"get", "goals"}},
+			{empty, share.AppFunnels, share.AppParts{Funnels: []funnel.Funnel{}}, []string{"get", "funnels"}},
+			{empty, share.AppShare, share.AppParts{Share: &share.Share{}}, []string{"get", "share"}},
 		} {
 			for _, earlier := range []bool{false, true} {
 				calls := &recorder{Caller: c, earlier: earlier}

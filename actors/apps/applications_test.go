@@ -6,10 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/identity"
 	"svc/actors/nodetest"
+	"svc/domain"
 	"svc/protos"
 )
 
@@ -19,10 +19,10 @@ func TestApplications(t *testing.T) {
 		acme := c.Organization("Acme", c.User("ada@example.com", "Ada"))
 		now := nodetest.Clock()
 		shop := c.App("Shop")
-		want := svc.Application{
-			ID: "app_1", Slug: "shop", Name: "Shop", Platform: "web", Timezone: "UTC", Modules: svc.DefaultModules(),
+		want := domain.Application{
+			ID: "app_1", Slug: "shop", Name: "Shop", Platform: "web", Timezone: "UTC", Modules: domain.DefaultModules(),
 			RetentionDays: 365, AllowedOrigins: []string{}, Organization: acme, CreatedAt: now, UpdatedAt: now, Revision: 1,
-			Environments: []svc.Environment{
+			Environments: []domain.Environment{
 				{ID: "env_1", Slug: "production", Name: "Production"},
 				{ID: "env_2", Slug: "staging", Name: "Staging"},
 				{ID: "env_3", Slug: "development", Name: "Development"},
@@ -41,24 +41,24 @@ func TestApplications(t *testing.T) {
 		if again := c.App("Shop"); again.Slug != "shop-2" {
 			t.Errorf("the second slug is %q, want shop-2", again.Slug)
 		}
-		_, err = c.Apps.Create(ctx, "acme", svc.AppSpec{Name: "Other", Slug: "shop"})
-		nodetest.WantError(t, "an explicit slug that is taken", err, svc.Errorf(svc.CodeConflict, `The slug "shop" is already used in this organization.`))
-		_, err = c.Apps.Create(ctx, "acme", svc.AppSpec{Name: "Other", Slug: "New App"})
-		if svc.CodeOf(err) != svc.CodeInvalidRequest {
+		_, err = c.Apps.Create(ctx, "acme", domain.AppSpec{Name: "Other", Slug: "shop"})
+		nodetest.WantError(t, "an explicit slug that is taken", err, domain.Errorf(domain.CodeConflict, `The slug "shop" is already used in this organization.`))
+		_, err = c.Apps.Create(ctx, "acme", domain.AppSpec{Name: "Other", Slug: "New App"})
+		if domain.CodeOf(err) != domain.CodeInvalidRequest {
 			t.Errorf("a bad slug fails with %v, want invalid_request", err)
 		}
-		_, err = c.Apps.Create(ctx, "nothing", svc.AppSpec{Name: "Shop"})
-		nodetest.WantError(t, "no organization", err, svc.NotFound("organization"))
-		for _, ref := range []svc.AppRef{{Org: "acme", App: "nothing"}} {
+		_, err = c.Apps.Create(ctx, "nothing", domain.AppSpec{Name: "Shop"})
+		nodetest.WantError(t, "no organization", err, domain.NotFound("organization"))
+		for _, ref := range []domain.AppRef{{Org: "acme", App: "nothing"}} {
 			_, err = c.Apps.Get(ctx, ref)
-			nodetest.WantError(t, "get of nothing", err, svc.NotFound("application"))
+			nodetest.WantError(t, "get of nothing", err, domain.NotFound("application"))
 			_, err = c.Apps.Keys(ctx, ref)
-			nodetest.WantError(t, "keys of nothing", err, svc.NotFound("application"))
-			_, err = c.Apps.Update(ctx, ref, svc.AppPatch{}, nil)
-			nodetest.WantError(t, "update of nothing", err, svc.NotFound("application"))
-			_, _, err = c.Apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
-			nodetest.WantError(t, "a key of nothing", err, svc.NotFound("application"))
-			nodetest.WantError(t, "revoking a key of nothing", c.Apps.RevokeKey(ctx, ref, "key_1"), svc.NotFound("application"))
+			nodetest.WantError(t, "keys of nothing", err, domain.NotFound("application"))
+			_, err = c.Apps.Update(ctx, ref, domain.AppPatch{}, nil)
+			nodetest.WantError(t, "update of nothing", err, domain.NotFound("application"))
+			_, _, err = c.Apps.MintKey(ctx, ref, domain.KeySpec{Kind: domain.KeyPublic, Environment: "production"})
+			nodetest.WantError(t, "a key of nothing", err, domain.NotFound("application"))
+			nodetest.WantError(t, "revoking a key of nothing", c.Apps.RevokeKey(ctx, ref, "key_1"), domain.NotFound("application"))
 		}
 		c.App("Blog")
 		slugs := func(after string, limit int) (slugs []string, more bool) {
@@ -77,13 +77,13 @@ func TestApplications(t *testing.T) {
 
 		time.Sleep(time.Minute)
 		name, one, two := "Store", uint64(1), uint64(2)
-		updated, err := c.Apps.Update(ctx, shop.Ref(), svc.AppPatch{Name: &name}, &one)
+		updated, err := c.Apps.Update(ctx, shop.Ref(), domain.AppPatch{Name: &name}, &one)
 		nodetest.NoError(t, err)
 		want.Name, want.Revision, want.UpdatedAt = "Store", 2, now.Add(time.Minute)
 		nodetest.WantEqual(t, "the updated application", updated, want)
-		_, err = c.Apps.Update(ctx, shop.Ref(), svc.AppPatch{Name: &name}, &one)
-		nodetest.WantError(t, "a stale update", err, svc.Errorf(svc.CodePrecondition, "The application has changed since; read it again."))
-		unchanged, err := c.Apps.Update(ctx, shop.Ref(), svc.AppPatch{Name: &name}, &two)
+		_, err = c.Apps.Update(ctx, shop.Ref(), domain.AppPatch{Name: &name}, &one)
+		nodetest.WantError(t, "a stale update", err, domain.Errorf(domain.CodePrecondition, "The application has changed since; read it again."))
+		unchanged, err := c.Apps.Update(ctx, shop.Ref(), domain.AppPatch{Name: &name}, &two)
 		nodetest.NoError(t, err)
 		nodetest.WantEqual(t, "the unchanged application", unchanged, want)
 		c.EvictAll()
@@ -98,19 +98,25 @@ func TestApplications(t *testing.T) {
 // it with its original specification.
 func TestAnInterruptedCreation(t *testing.T) {
 	name := "Store"
-	touches := map[string]func(c *nodetest.Clients, ref svc.AppRef) error{
-		"get": func(c *nodetest.Clients, ref svc.AppRef) error { _, err := c.Apps.Get(c.T.Context(), ref); return err },
-		"list": func(c *nodetest.Clients, ref svc.AppRef) error {
+	touches := map[string]func(c *nodetest.Clients, ref domain.AppRef) error{
+		"get": func(c *nodetest.Clients, ref domain.AppRef) error {
+			_, err := c.Apps.Get(c.T.Context(), ref)
+			return err
+		},
+		"list": func(c *nodetest.Clients, ref domain.AppRef) error {
 			_, _, err := c.Apps.List(c.T.Context(), ref.Org, "", 10)
 			return err
 		},
-		"keys": func(c *nodetest.Clients, ref svc.AppRef) error { _, err := c.Apps.Keys(c.T.Context(), ref); return err },
-		"mint": func(c *nodetest.Clients, ref svc.AppRef) error {
-			_, _, err := c.Apps.MintKey(c.T.Context(), ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
+		"keys": func(c *nodetest.Clients, ref domain.AppRef) error {
+			_, err := c.Apps.Keys(c.T.Context(), ref)
 			return err
 		},
-		"update": func(c *nodetest.Clients, ref svc.AppRef) error {
-			_, err := c.Apps.Update(c.T.Context(), ref, svc.AppPatch{Name: &name}, nil)
+		"mint": func(c *nodetest.Clients, ref domain.AppRef) error {
+			_, _, err := c.Apps.MintKey(c.T.Context(), ref, domain.KeySpec{Kind: domain.KeyPublic, Environment: "production"})
+			return err
+		},
+		"update": func(c *nodetest.Clients, ref domain.AppRef) error {
+			_, err := c.Apps.Update(c.T.Context(), ref, domain.AppPatch{Name: &name}, nil)
 			return err
 		},
 	}
@@ -124,13 +130,13 @@ func TestAnInterruptedCreation(t *testing.T) {
 					}
 					return nil
 				}
-				if _, err := c.Apps.Create(t.Context(), "acme", svc.AppSpec{Name: "Shop"}); !errors.Is(err, actorstest.ErrAway) {
+				if _, err := c.Apps.Create(t.Context(), "acme", domain.AppSpec{Name: "Shop"}); !errors.Is(err, actorstest.ErrAway) {
 					t.Errorf("the creation ends with %v, want %v", err, actorstest.ErrAway)
 				}
 				created := nodetest.Clock()
 				c.Refuse = nil
 				time.Sleep(time.Minute)
-				ref := svc.AppRef{Org: "acme", App: "shop"}
+				ref := domain.AppRef{Org: "acme", App: "shop"}
 				nodetest.NoError(t, touch(c, ref))
 				app, err := c.Apps.Get(t.Context(), ref)
 				nodetest.NoError(t, err)
@@ -150,30 +156,30 @@ func TestKeys(t *testing.T) {
 		shop := c.App("Shop")
 		ref := shop.Ref()
 		now := nodetest.Clock()
-		key, secret, err := c.Apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: "production", Label: "web"})
+		key, secret, err := c.Apps.MintKey(ctx, ref, domain.KeySpec{Kind: domain.KeyPublic, Environment: "production", Label: "web"})
 		nodetest.NoError(t, err)
 		clear := secret.Reveal()
-		nodetest.WantEqual(t, "the key", key, svc.IngestKey{
-			ID: "key_1", Kind: svc.KeyPublic, Environment: "production", Label: "web", Prefix: "svc_pub_prod",
-			Last4: clear[len(clear)-4:], CreatedAt: now, Hash: svc.HashSecretHex(clear),
+		nodetest.WantEqual(t, "the key", key, domain.IngestKey{
+			ID: "key_1", Kind: domain.KeyPublic, Environment: "production", Label: "web", Prefix: "svc_pub_prod",
+			Last4: clear[len(clear)-4:], CreatedAt: now, Hash: domain.HashSecretHex(clear),
 		})
-		if !svc.WellFormedSecret(clear) {
+		if !domain.WellFormedSecret(clear) {
 			t.Errorf("the key %q is not well-formed", clear)
 		}
-		second, _, err := c.Apps.MintKey(ctx, ref, svc.KeySpec{Kind: svc.KeySecret, Environment: "staging"})
+		second, _, err := c.Apps.MintKey(ctx, ref, domain.KeySpec{Kind: domain.KeySecret, Environment: "staging"})
 		nodetest.NoError(t, err)
 		keys, err := c.Apps.Keys(ctx, ref)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the keys", keys, []svc.IngestKey{second, key})
+		nodetest.WantEqual(t, "the keys", keys, []domain.IngestKey{second, key})
 		nodetest.NoError(t, c.Apps.RevokeKey(ctx, ref, "key_1"))
-		nodetest.WantError(t, "revoking it twice", c.Apps.RevokeKey(ctx, ref, "key_1"), svc.NotFound("key"))
+		nodetest.WantError(t, "revoking it twice", c.Apps.RevokeKey(ctx, ref, "key_1"), domain.NotFound("key"))
 		keys, err = c.Apps.Keys(ctx, ref)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the live keys", keys, []svc.IngestKey{second})
-		_, _, err = c.Apps.MintKey(ctx, ref, svc.KeySpec{Kind: "open", Environment: "moon"})
-		nodetest.WantError(t, "a bad key", err, svc.Invalid(
-			svc.FieldError{Field: "kind", Code: "unknown_value", Message: `Unknown kind "open".`, Allowed: []string{"public", "secret"}},
-			svc.FieldError{Field: "environment", Code: "unknown_value", Message: `Unknown environment "moon".`, Allowed: []string{"production", "staging", "development"}},
+		nodetest.WantEqual(t, "the live keys", keys, []domain.IngestKey{second})
+		_, _, err = c.Apps.MintKey(ctx, ref, domain.KeySpec{Kind: "open", Environment: "moon"})
+		nodetest.WantError(t, "a bad key", err, domain.Invalid(
+			domain.FieldError{Field: "kind", Code: "unknown_value", Message: `Unknown kind "open".`, Allowed: []string{"public", "secret"}},
+			domain.FieldError{Field: "environment", Code: "unknown_value", Message: `Unknown environment "moon".`, Allowed: []string{"production", "staging", "development"}},
 		))
 	})
 }

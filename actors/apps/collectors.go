@@ -5,37 +5,37 @@ import (
 	"encoding/hex"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
 )
 
 // Collectors is this node's snapshot of every live ingest key. The ingest path reads it without a lock, and the
 // application actors replace its entries when they change.
 type Collectors struct {
-	byKey sync.Map // [32]byte, the key's hash → *svc.Collector
+	byKey sync.Map // [32]byte, the key's hash → *domain.Collector
 	// former holds the environments of revoked keys, named the environments of ingest ids, by number.
 	former sync.Map // [32]byte, the key's hash → uint64
 	named  sync.Map // the ingest id → uint64
 
 	mu    sync.Mutex
-	ofApp map[svc.AppRef]published
+	ofApp map[domain.AppRef]published
 }
 
 // published holds the latest entries of one application.
 type published struct {
-	version svc.Version
-	app     svc.Application
+	version domain.Version
+	app     domain.Application
 	hashes  [][32]byte
 }
 
 // NewCollectors returns an empty snapshot.
-func NewCollectors() *Collectors { return &Collectors{ofApp: map[svc.AppRef]published{}} }
+func NewCollectors() *Collectors { return &Collectors{ofApp: map[domain.AppRef]published{}} }
 
 // Collector returns the rights of a key, by the SHA-256 of the key. It returns nil if the key is unknown or revoked.
-func (c *Collectors) Collector(hash [32]byte) *svc.Collector {
+func (c *Collectors) Collector(hash [32]byte) *domain.Collector {
 	found, _ := c.byKey.Load(hash)
-	collector, _ := found.(*svc.Collector)
+	collector, _ := found.(*domain.Collector)
 	return collector
 }
 
@@ -54,10 +54,10 @@ func (c *Collectors) Named(ingestID string) uint64 {
 }
 
 // Applications returns every application, in no order.
-func (c *Collectors) Applications() []svc.Application {
+func (c *Collectors) Applications() []domain.Application {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	apps := make([]svc.Application, 0, len(c.ofApp))
+	apps := make([]domain.Application, 0, len(c.ofApp))
 	for _, one := range c.ofApp {
 		apps = append(apps, one.app)
 	}
@@ -65,7 +65,7 @@ func (c *Collectors) Applications() []svc.Application {
 }
 
 // Application returns an application, if it exists.
-func (c *Collectors) Application(ref svc.AppRef) (*svc.Application, bool) {
+func (c *Collectors) Application(ref domain.AppRef) (*domain.Application, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	one, found := c.ofApp[ref]
@@ -73,7 +73,7 @@ func (c *Collectors) Application(ref svc.AppRef) (*svc.Application, bool) {
 }
 
 // Publish replaces the entries of one application, unless a later version is known.
-func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []svc.IngestKey) {
+func (c *Collectors) Publish(version domain.Version, app domain.Application, keys []domain.IngestKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ref := app.Ref()
@@ -85,7 +85,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 	}
 	provers := map[string][][32]byte{}
 	for _, key := range keys {
-		if raw, err := hex.DecodeString(key.Hash); app.RequireUserHash && key.Kind == svc.KeySecret && key.RevokedAt == nil && err == nil && len(raw) == sha256.Size {
+		if raw, err := hex.DecodeString(key.Hash); app.RequireUserHash && key.Kind == domain.KeySecret && key.RevokedAt == nil && err == nil && len(raw) == sha256.Size {
 			provers[key.Environment] = append(provers[key.Environment], [32]byte(raw))
 		}
 	}
@@ -102,7 +102,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 			continue
 		}
 		present[hash] = true
-		c.byKey.Store(hash, &svc.Collector{
+		c.byKey.Store(hash, &domain.Collector{
 			App: ref, AppID: app.ID, Environment: environment, KeyID: key.ID, Kind: key.Kind,
 			Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
 			Exclusions: exclusions, RequireUserHash: app.RequireUserHash, UserHashKeys: provers[key.Environment],
@@ -124,7 +124,7 @@ func (c *Collectors) Publish(version svc.Version, app svc.Application, keys []sv
 }
 
 // Remove removes a deleted application, so that its keys belong to no application.
-func (c *Collectors) Remove(version svc.Version, app svc.Application) {
+func (c *Collectors) Remove(version domain.Version, app domain.Application) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ref := app.Ref()
@@ -153,10 +153,10 @@ func (c *Collectors) EntityKinds() []string { return []string{"application", "ke
 
 // PublishEntities publishes the entities of one owner, if it is an application. Keys that cannot be decoded are
 // skipped. An application that cannot be decoded stays as it was published last.
-func (c *Collectors) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	var version svc.Version
+func (c *Collectors) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
+	var version domain.Version
 	var app *identity.AppRecord
-	var keys []svc.IngestKey
+	var keys []domain.IngestKey
 	for _, entity := range entities {
 		if entity.Version.Number() > version.Number() {
 			version = entity.Version

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/identity"
 	"svc/actors/nodetest"
+	"svc/domain"
 )
 
 func TestCollectorsFollowAtOnce(t *testing.T) {
@@ -19,32 +19,32 @@ func TestCollectorsFollowAtOnce(t *testing.T) {
 		ctx := t.Context()
 		c.Organization("Acme", c.User("ada@example.com", "Ada"))
 		shop, blog := c.App("Shop"), c.App("Blog")
-		mint := func(ref svc.AppRef, kind svc.KeyKind, env string) (svc.IngestKey, [32]byte) {
+		mint := func(ref domain.AppRef, kind domain.KeyKind, env string) (domain.IngestKey, [32]byte) {
 			t.Helper()
-			key, secret, err := c.Apps.MintKey(ctx, ref, svc.KeySpec{Kind: kind, Environment: env})
+			key, secret, err := c.Apps.MintKey(ctx, ref, domain.KeySpec{Kind: kind, Environment: env})
 			nodetest.NoError(t, err)
-			return key, svc.HashSecret(secret.Reveal())
+			return key, domain.HashSecret(secret.Reveal())
 		}
-		want := func(what string, hash [32]byte, collector *svc.Collector) {
+		want := func(what string, hash [32]byte, collector *domain.Collector) {
 			t.Helper()
 			nodetest.WantEqual(t, what, c.Collectors.Collector(hash), collector)
 		}
-		of := func(app svc.Application, key svc.IngestKey, env int) *svc.Collector {
-			return &svc.Collector{
+		of := func(app domain.Application, key domain.IngestKey, env int) *domain.Collector {
+			return &domain.Collector{
 				App: app.Ref(), AppID: app.ID, Environment: app.Environments[env], KeyID: key.ID, Kind: key.Kind,
 				Modules: app.Modules, Origins: app.AllowedOrigins, RetentionDays: app.RetentionDays,
 			}
 		}
 		want("what is unknown", [32]byte{1}, nil)
-		key1, hash1 := mint(shop.Ref(), svc.KeyPublic, "production")
+		key1, hash1 := mint(shop.Ref(), domain.KeyPublic, "production")
 		want("a new key", hash1, of(shop, key1, 0))
-		key2, hash2 := mint(shop.Ref(), svc.KeySecret, "staging")
-		key3, hash3 := mint(blog.Ref(), svc.KeyPublic, "development")
+		key2, hash2 := mint(shop.Ref(), domain.KeySecret, "staging")
+		key3, hash3 := mint(blog.Ref(), domain.KeyPublic, "development")
 		want("a key of another environment", hash2, of(shop, key2, 1))
 		want("a key of another application", hash3, of(blog, key3, 2))
 
-		origins, days, modules := []string{"https://shop.example.com"}, 30, []svc.Module{svc.ModuleErrors}
-		shop, err := c.Apps.Update(ctx, shop.Ref(), svc.AppPatch{AllowedOrigins: &origins, RetentionDays: &days, Modules: &modules}, nil)
+		origins, days, modules := []string{"https://shop.example.com"}, 30, []domain.Module{domain.ModuleErrors}
+		shop, err := c.Apps.Update(ctx, shop.Ref(), domain.AppPatch{AllowedOrigins: &origins, RetentionDays: &days, Modules: &modules}, nil)
 		nodetest.NoError(t, err)
 		want("after a change of settings", hash1, of(shop, key1, 0))
 
@@ -71,7 +71,7 @@ func TestAKeyIsNotPublishedBeforeItIsStored(t *testing.T) {
 		ref := shop.Ref()
 		published := func() int { return len(apps.KeysOf(c.Collectors)) }
 		mint := func() error {
-			_, _, err := c.Apps.MintKey(t.Context(), ref, svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
+			_, _, err := c.Apps.MintKey(t.Context(), ref, domain.KeySpec{Kind: domain.KeyPublic, Environment: "production"})
 			return err
 		}
 		release := c.Store.HoldPuts()
@@ -84,7 +84,7 @@ func TestAKeyIsNotPublishedBeforeItIsStored(t *testing.T) {
 		release()
 		minting.Wait()
 		c.Store.FailPuts(1, actorstest.ErrAway)
-		nodetest.WantError(t, "minting without a store", mint(), svc.Unavailable("The store", 1e9))
+		nodetest.WantError(t, "minting without a store", mint(), domain.Unavailable("The store", 1e9))
 		if got := published(); got != 1 {
 			t.Errorf("%d keys are published, want 1", got)
 		}
@@ -93,18 +93,18 @@ func TestAKeyIsNotPublishedBeforeItIsStored(t *testing.T) {
 
 func TestCollectorsSkipWhatCannotWork(t *testing.T) {
 	app := actorstest.App(1, "shop", "Shop", actorstest.Epoch())
-	good := svc.HashSecretHex("key")
+	good := domain.HashSecretHex("key")
 	revoked := actorstest.Epoch()
 	c := apps.NewCollectors()
-	c.Publish(svc.Version{}, app, []svc.IngestKey{
+	c.Publish(domain.Version{}, app, []domain.IngestKey{
 		{ID: "good", Environment: "production", Hash: good},
-		{ID: "no such environment", Environment: "moon", Hash: svc.HashSecretHex("a")},
+		{ID: "no such environment", Environment: "moon", Hash: domain.HashSecretHex("a")},
 		{ID: "no hex", Environment: "production", Hash: "zz"},
 		{ID: "short", Environment: "production", Hash: "abcd"},
-		{ID: "revoked", Environment: "production", Hash: svc.HashSecretHex("b"), RevokedAt: &revoked},
+		{ID: "revoked", Environment: "production", Hash: domain.HashSecretHex("b"), RevokedAt: &revoked},
 	})
 	keys := apps.KeysOf(c)
-	if len(keys) != 1 || keys[svc.HashSecret("key")].KeyID != "good" {
+	if len(keys) != 1 || keys[domain.HashSecret("key")].KeyID != "good" {
 		t.Errorf("the keys are %v, want the good one", keys)
 	}
 }
@@ -126,9 +126,9 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		ctx := t.Context()
 		c.Organization("Acme", c.User("ada@example.com", "Ada"))
 		shop, blog := c.App("Shop"), c.App("Blog")
-		_, bad, err := c.Apps.MintKey(ctx, shop.Ref(), svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
+		_, bad, err := c.Apps.MintKey(ctx, shop.Ref(), domain.KeySpec{Kind: domain.KeyPublic, Environment: "production"})
 		nodetest.NoError(t, err)
-		key, good, err := c.Apps.MintKey(ctx, blog.Ref(), svc.KeySpec{Kind: svc.KeyPublic, Environment: "production"})
+		key, good, err := c.Apps.MintKey(ctx, blog.Ref(), domain.KeySpec{Kind: domain.KeyPublic, Environment: "production"})
 		nodetest.NoError(t, err)
 		owner := c.Store.Present("key")[0].Owner
 		for _, entity := range c.Store.Present("key") {
@@ -136,8 +136,8 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 				owner = entity.Owner
 			}
 		}
-		broken := svc.Version{Generation: 1 << 20, Sequence: 1}
-		entities := []svc.Entity{
+		broken := domain.Version{Generation: 1 << 20, Sequence: 1}
+		entities := []domain.Entity{
 			{Owner: owner, Kind: "key", ID: "key_broken", Version: broken, Payload: []byte("{")},
 			{Owner: owner, Kind: "share", ID: "share", Version: broken, Payload: []byte("[]")},
 			{Owner: alerting.KindAlerting + "/acme/blog", Kind: alerting.KindRule, ID: "rule_broken", Version: broken, Payload: []byte("7")},
@@ -148,9 +148,9 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 				entities = append(entities, entity)
 			}
 		}
-		nodetest.NoError(t, c.Store.Put(ctx, entities, nil, svc.Trail{}))
+		nodetest.NoError(t, c.Store.Put(ctx, entities, nil, domain.Trail{}))
 		skipped := map[string]bool{}
-		changes := &apps.SnapshotSync{Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), alerting.NewRuleIndex()}, Skipped: func(entity svc.Entity, err error) {
+		changes := &apps.SnapshotSync{Collectors: apps.NewCollectors(), Others: []apps.Snapshot{apps.NewShares(), alerting.NewRuleIndex()}, Skipped: func(entity domain.Entity, err error) {
 			if err == nil {
 				t.Error("skipped without a reason")
 			}
@@ -158,10 +158,10 @@ func TestSnapshotsLeaveOutWhatIsUnreadable(t *testing.T) {
 		}}
 		check := func(what string) {
 			t.Helper()
-			if got := changes.Collectors.Collector(svc.HashSecret(good.Reveal())); got == nil || got.KeyID != key.ID {
+			if got := changes.Collectors.Collector(domain.HashSecret(good.Reveal())); got == nil || got.KeyID != key.ID {
 				t.Errorf("%s: the key of an application beside unreadable ones is %+v", what, got)
 			}
-			if got := changes.Collectors.Collector(svc.HashSecret(bad.Reveal())); got != nil {
+			if got := changes.Collectors.Collector(domain.HashSecret(bad.Reveal())); got != nil {
 				t.Errorf("%s: an unreadable application has a key", what)
 			}
 		}

@@ -4,32 +4,32 @@ import (
 	"slices"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
 )
 
 // Deletions is this node's snapshot of deletions with rows that may still be stored. NewDeletions makes one.
 type Deletions struct {
 	mu   sync.Mutex
-	open map[svc.AppRef]svc.Deletion // guarded by mu
+	open map[domain.AppRef]domain.Deletion // guarded by mu
 	// heard holds a token if there is a new deletion.
 	heard chan struct{}
 }
 
 // NewDeletions returns an empty snapshot.
 func NewDeletions() *Deletions {
-	return &Deletions{open: map[svc.AppRef]svc.Deletion{}, heard: make(chan struct{}, 1)}
+	return &Deletions{open: map[domain.AppRef]domain.Deletion{}, heard: make(chan struct{}, 1)}
 }
 
 // Open returns the deletions with a pass to come, the oldest first.
-func (d *Deletions) Open() (open []svc.Deletion) {
+func (d *Deletions) Open() (open []domain.Deletion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, one := range d.open {
 		open = append(open, one)
 	}
-	slices.SortFunc(open, func(a, b svc.Deletion) int { return a.At.Compare(b.At) })
+	slices.SortFunc(open, func(a, b domain.Deletion) int { return a.At.Compare(b.At) })
 	return open
 }
 
@@ -37,7 +37,7 @@ func (d *Deletions) Open() (open []svc.Deletion) {
 func (d *Deletions) EntityKinds() []string { return []string{"app", "organization"} }
 
 // PublishEntities publishes the deletions in the entities of one organization.
-func (d *Deletions) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (d *Deletions) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, entity := range entities {
@@ -47,7 +47,7 @@ func (d *Deletions) PublishEntities(entities []svc.Entity, skipped grain.Skipped
 		deletion := identity.DeletionOf(entity, skipped)
 		switch {
 		case deletion == nil:
-		case deletion.Passes >= svc.DeletionPasses:
+		case deletion.Passes >= domain.DeletionPasses:
 			delete(d.open, deletion.App)
 		default:
 			d.open[deletion.App] = *deletion

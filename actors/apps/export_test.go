@@ -3,14 +3,14 @@ package apps
 import (
 	"slices"
 
-	"svc"
+	"svc/domain"
 )
 
 // KeysOf returns all entries of collectors.
-func KeysOf(c *Collectors) map[[32]byte]svc.Collector {
-	keys := map[[32]byte]svc.Collector{}
+func KeysOf(c *Collectors) map[[32]byte]domain.Collector {
+	keys := map[[32]byte]domain.Collector{}
 	c.byKey.Range(func(hash, collector any) bool {
-		keys[hash.([32]byte)] = *collector.(*svc.Collector)
+		keys[hash.([32]byte)] = *collector.(*domain.Collector)
 		return true
 	})
 	return keys

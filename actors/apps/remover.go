@@ -7,18 +7,18 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
 )
 
 // Stored finds and removes the stored data of deletions.
 type Stored interface {
 	// Owned returns the entities that the actors of a deletion store, by owner. It leaves out the actors of the
 	// application and the organization themselves.
-	Owned(ctx context.Context, deletion svc.Deletion) ([]svc.Owned, error)
+	Owned(ctx context.Context, deletion domain.Deletion) ([]domain.Owned, error)
 	// RemoveRows removes all rows of a deletion. It may be repeated.
-	RemoveRows(ctx context.Context, deletion svc.Deletion, owners []string) error
+	RemoveRows(ctx context.Context, deletion domain.Deletion, owners []string) error
 }
 
 // Remover removes the stored data of deleted applications and organizations. One node of a cluster does it. Each pass
@@ -71,7 +71,7 @@ func (r *Remover) round(ctx context.Context) {
 const maxForgotten = 1000
 
 // pass removes all stored data of a deletion, and records that.
-func (r *Remover) pass(ctx context.Context, deletion svc.Deletion) error {
+func (r *Remover) pass(ctx context.Context, deletion domain.Deletion) error {
 	slugs := identity.Slugs{Actors: r.Actors}
 	if deletion.App.App != "" {
 		// The caller of the deletion may have failed before it reached the actor.
@@ -79,7 +79,7 @@ func (r *Remover) pass(ctx context.Context, deletion svc.Deletion) error {
 		if err == nil {
 			err = r.Apps.Close(ctx, record)
 		}
-		if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (r *Remover) pass(ctx context.Context, deletion svc.Deletion) error {
 }
 
 // forget makes one actor delete everything.
-func (r *Remover) forget(ctx context.Context, owned svc.Owned) error {
+func (r *Remover) forget(ctx context.Context, owned domain.Owned) error {
 	kind, identity, _ := strings.Cut(owned.Owner, "/")
 	names := make([]grain.EntityName, len(owned.Entities))
 	for i, name := range owned.Entities {

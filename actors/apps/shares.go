@@ -4,52 +4,53 @@ import (
 	"slices"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
+	"svc/domain/share"
 )
 
 // Shares is this node's snapshot of every published page by its links. Requests of the public read it without a lock,
 // and the application actors replace its entries when they change.
 type Shares struct {
-	byLink sync.Map // a share's id, or org/app → *svc.PublicShare
+	byLink sync.Map // a share's id, or org/app → *share.PublicShare
 
 	mu    sync.Mutex
-	ofApp map[svc.AppRef]linked
+	ofApp map[domain.AppRef]linked
 }
 
 // linked holds the latest entry of one application's page.
 type linked struct {
-	version svc.Version
+	version domain.Version
 	links   []string
 }
 
 // NewShares returns an empty snapshot.
-func NewShares() *Shares { return &Shares{ofApp: map[svc.AppRef]linked{}} }
+func NewShares() *Shares { return &Shares{ofApp: map[domain.AppRef]linked{}} }
 
 // Share returns the page of a link, nil if no page is published there.
-func (s *Shares) Share(link string) *svc.PublicShare {
+func (s *Shares) Share(link string) *share.PublicShare {
 	found, _ := s.byLink.Load(link)
-	share, _ := found.(*svc.PublicShare)
+	share, _ := found.(*share.PublicShare)
 	return share
 }
 
 // Publish replaces the entry of one application's page, unless a later version is known.
-func (s *Shares) Publish(version svc.Version, app svc.Application, share svc.Share) {
+func (s *Shares) Publish(version domain.Version, app domain.Application, sh share.Share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ref := app.Ref()
 	if version.Number() < s.ofApp[ref].version.Number() {
 		return
 	}
-	links := share.Links(ref)
+	links := sh.Links(ref)
 	for _, old := range s.ofApp[ref].links {
 		if !slices.Contains(links, old) {
 			s.byLink.Delete(old)
 		}
 	}
 	for _, link := range links {
-		s.byLink.Store(link, &svc.PublicShare{App: app, Share: share})
+		s.byLink.Store(link, &share.PublicShare{App: app, Share: sh})
 	}
 	s.ofApp[ref] = linked{version, links}
 }
@@ -59,10 +60,10 @@ func (s *Shares) EntityKinds() []string { return []string{"application", "share"
 
 // PublishEntities publishes the entities of one owner, if it is an application. A page that cannot be decoded is not
 // shown.
-func (s *Shares) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	var version svc.Version
+func (s *Shares) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
+	var version domain.Version
 	var app *identity.AppRecord
-	var share svc.Share
+	var sh share.Share
 	for _, entity := range entities {
 		if entity.Version.Number() > version.Number() {
 			version = entity.Version
@@ -72,15 +73,15 @@ func (s *Shares) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 		case entity.Kind == "application":
 			app = grain.DecodeOrSkip[identity.AppRecord](entity, skipped)
 		case entity.Kind == "share":
-			if found := grain.DecodeOrSkip[svc.Share](entity, skipped); found != nil {
-				share = *found
+			if found := grain.DecodeOrSkip[share.Share](entity, skipped); found != nil {
+				sh = *found
 			}
 		}
 	}
 	if app != nil && app.DeletedAt != nil {
-		share = svc.Share{}
+		sh = share.Share{}
 	}
 	if app != nil {
-		s.Publish(version, app.Whole(), share)
+		s.Publish(version, app.Whole(), sh)
 	}
 }

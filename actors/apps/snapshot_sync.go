@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // SnapshotSync synchronizes the state that every node must know at once: ingest keys, settings, rules. A node loads the
@@ -27,7 +27,7 @@ type SnapshotSync struct {
 	mu sync.Mutex
 	// owners holds the last version of every entity in snapshots, by owner. It includes deleted entities that were
 	// received.
-	owners map[string]map[entityName]svc.Entity
+	owners map[string]map[entityName]domain.Entity
 }
 
 // entityName names an entity of an owner.
@@ -39,7 +39,7 @@ type Snapshot interface {
 	EntityKinds() []string
 	// PublishEntities publishes the last versions of the entities of one owner. It ignores entities of other kinds, and
 	// versions older than the known ones.
-	PublishEntities(entities []svc.Entity, skipped grain.Skipped)
+	PublishEntities(entities []domain.Entity, skipped grain.Skipped)
 }
 
 // snapshots returns all snapshots.
@@ -56,7 +56,7 @@ func (c *SnapshotSync) entityKinds() (kinds []string) {
 
 // KindsLister loads the current entities of some kinds of all owners.
 type KindsLister interface {
-	LoadKinds(ctx context.Context, kinds []string) ([]svc.Entity, error)
+	LoadKinds(ctx context.Context, kinds []string) ([]domain.Entity, error)
 }
 
 // LoadAll loads the snapshots of a starting node, which already receives changes.
@@ -70,7 +70,7 @@ func (c *SnapshotSync) LoadAll(ctx context.Context, store KindsLister) error {
 }
 
 // Apply publishes versions of entities. They may arrive more than once.
-func (c *SnapshotSync) Apply(entities []svc.Entity) {
+func (c *SnapshotSync) Apply(entities []domain.Entity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kinds, touched := c.entityKinds(), map[string]bool{}
@@ -87,16 +87,16 @@ func (c *SnapshotSync) Apply(entities []svc.Entity) {
 }
 
 // keep stores an entity unless the same or a later version is known; the caller holds the lock.
-func (c *SnapshotSync) keep(entity svc.Entity) bool {
+func (c *SnapshotSync) keep(entity domain.Entity) bool {
 	owned, name := c.owners[entity.Owner], entityName{entity.Kind, entity.ID}
 	if known, there := owned[name]; there && known.Version.Number() >= entity.Version.Number() {
 		return false
 	}
 	if owned == nil {
 		if c.owners == nil {
-			c.owners = map[string]map[entityName]svc.Entity{}
+			c.owners = map[string]map[entityName]domain.Entity{}
 		}
-		owned = map[entityName]svc.Entity{}
+		owned = map[entityName]domain.Entity{}
 		c.owners[entity.Owner] = owned
 	}
 	owned[name] = entity
@@ -104,7 +104,7 @@ func (c *SnapshotSync) keep(entity svc.Entity) bool {
 }
 
 // of returns the entities of some kinds of an owner, by kind and id; the caller holds the lock.
-func (c *SnapshotSync) of(owner string, kinds []string) (entities []svc.Entity) {
+func (c *SnapshotSync) of(owner string, kinds []string) (entities []domain.Entity) {
 	owned := c.owners[owner]
 	names := slices.SortedFunc(maps.Keys(owned), func(a, b entityName) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))

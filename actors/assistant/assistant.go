@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // Assistant runs the turns of a node.
@@ -66,9 +67,9 @@ func (a *Assistant) Run(ctx context.Context) error {
 // conversation of another member, conflict while another turn runs or actions wait, rate_limited after too many
 // questions, and provider_unavailable. The returned turn has its reservation, and stores its claim during the first
 // round. If storing fails, the turn ends with an error and leaves no trace.
-func (a *Assistant) Ask(ctx context.Context, who svc.Principal, question svc.Question) (*Turn, error) {
-	asking := &svc.TurnRequest{
-		Conversation: svc.Conversation{ID: question.ConversationID, Org: who.Ref.Org, App: who.Ref.App, Member: who.User},
+func (a *Assistant) Ask(ctx context.Context, who conversation.Principal, question conversation.Question) (*Turn, error) {
+	asking := &conversation.TurnRequest{
+		Conversation: conversation.Conversation{ID: question.ConversationID, Org: who.Ref.Org, App: who.Ref.App, Member: who.User},
 		New:          question.ConversationID == "", Text: question.Text, ContextPath: contextOf(question),
 	}
 	if asking.New {
@@ -97,7 +98,7 @@ func (a *Assistant) Ask(ctx context.Context, who svc.Principal, question svc.Que
 }
 
 // contextOf returns the page from which a question was asked.
-func contextOf(question svc.Question) string {
+func contextOf(question conversation.Question) string {
 	path := question.ContextPath
 	if question.ContextSearch != "" {
 		path += "?" + strings.TrimPrefix(question.ContextSearch, "?")
@@ -106,9 +107,9 @@ func contextOf(question svc.Question) string {
 }
 
 // Approve executes a proposed action in the name of its conversation's member and continues the turn. It fails as
-// svc.Action.CheckApprove does, with not_found for an action that was proposed to another member, and with
+// conversation.Action.CheckApprove does, with not_found for an action that was proposed to another member, and with
 // target_changed.
-func (a *Assistant) Approve(ctx context.Context, who svc.Principal, id, reason string) (*Turn, error) {
+func (a *Assistant) Approve(ctx context.Context, who conversation.Principal, id, reason string) (*Turn, error) {
 	exchange, action, err := a.Conversations.Action(ctx, who.Ref, who.User.ID, id)
 	if err != nil {
 		return nil, err
@@ -122,15 +123,15 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Principal, id, reason s
 		return nil, err
 	}
 	check := action.CheckApprove
-	if action.Effect == svc.EffectDestructive && who.Confirmed == action.ID {
+	if action.Effect == conversation.EffectDestructive && who.Confirmed == action.ID {
 		check = action.CheckReach
 	}
 	if err := check(a.Now(), &who.Grant, &tool); err != nil {
 		return nil, err
 	}
-	audience := svc.NewAudience(who.Grant, who.App.Modules, settings.Policy)
+	audience := conversation.NewAudience(who.Grant, who.App.Modules, settings.Policy)
 	if !audience.SeesAt(&tool, action.Effect) {
-		return nil, svc.Errorf(svc.CodeForbidden, "The organization's rules do not let the assistant do this any more.")
+		return nil, domain.Errorf(domain.CodeForbidden, "The organization's rules do not let the assistant do this any more.")
 	}
 	if err := a.sameTarget(ctx, who, settings.Policy, &action); err != nil {
 		return nil, err
@@ -145,10 +146,10 @@ func (a *Assistant) Approve(ctx context.Context, who svc.Principal, id, reason s
 }
 
 // startApproved starts the turn that executes a claimed action.
-func (a *Assistant) startApproved(who svc.Principal, model Model, claimed svc.Transcript, id string, began time.Time) (*Turn, error) {
+func (a *Assistant) startApproved(who conversation.Principal, model Model, claimed conversation.Transcript, id string, began time.Time) (*Turn, error) {
 	action := claimed.Action(id)
 	if action == nil {
-		return nil, svc.NotFound("action")
+		return nil, domain.NotFound("action")
 	}
 	t := a.newTurn(who, model, claimed, began)
 	t.approved = action
@@ -166,7 +167,7 @@ func (a *Assistant) commentator(ctx context.Context, org string) Model {
 }
 
 // sameTarget refuses an action if its target has changed since the proposal.
-func (a *Assistant) sameTarget(ctx context.Context, who svc.Principal, policy svc.AIPolicy, action *svc.Action) error {
+func (a *Assistant) sameTarget(ctx context.Context, who conversation.Principal, policy conversation.AIPolicy, action *conversation.Action) error {
 	token, secret, err := a.mint(ctx, who, policy)
 	if err != nil {
 		return err
@@ -177,45 +178,45 @@ func (a *Assistant) sameTarget(ctx context.Context, who svc.Principal, policy sv
 
 // unchanged refuses an action if its target no longer exists, is in another state than at the proposal, or would be
 // reached deeper than then.
-func (a *Assistant) unchanged(ctx context.Context, secret svc.Secret, ref svc.AppRef, action *svc.Action) error {
+func (a *Assistant) unchanged(ctx context.Context, secret domain.Secret, ref domain.AppRef, action *conversation.Action) error {
 	now, err := a.Tools.Target(ctx, secret, ref, action.Tool, action.Input)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return action.TargetChanged()
 	}
 	if err != nil {
 		return err
 	}
-	if now.Effect != action.Effect || !svc.SameState(action.Before, now.Before) {
+	if now.Effect != action.Effect || !conversation.SameState(action.Before, now.Before) {
 		return action.TargetChanged()
 	}
 	return nil
 }
 
 // Reject refuses a proposed action.
-func (a *Assistant) Reject(ctx context.Context, who svc.Principal, id, reason string) (svc.Action, error) {
+func (a *Assistant) Reject(ctx context.Context, who conversation.Principal, id, reason string) (conversation.Action, error) {
 	exchange, action, err := a.Conversations.Action(ctx, who.Ref, who.User.ID, id)
 	if err != nil {
-		return svc.Action{}, err
+		return conversation.Action{}, err
 	}
-	return a.decide(ctx, who, exchange, action, svc.ActionRejected, reason)
+	return a.decide(ctx, who, exchange, action, conversation.ActionRejected, reason)
 }
 
 // Revoke denies an action that was proposed to a member, in an administrator's name.
-func (a *Assistant) Revoke(ctx context.Context, who svc.Principal, member, id, reason string) (svc.Action, error) {
+func (a *Assistant) Revoke(ctx context.Context, who conversation.Principal, member, id, reason string) (conversation.Action, error) {
 	exchange, action, err := a.Conversations.Action(ctx, who.Ref, member, id)
 	if err != nil {
-		return svc.Action{}, err
+		return conversation.Action{}, err
 	}
-	return a.decide(ctx, who, exchange, action, svc.ActionRevoked, reason)
+	return a.decide(ctx, who, exchange, action, conversation.ActionRevoked, reason)
 }
 
-func (a *Assistant) decide(ctx context.Context, who svc.Principal, exchange svc.Transcript, action svc.Action, status svc.ActionStatus, reason string) (svc.Action, error) {
+func (a *Assistant) decide(ctx context.Context, who conversation.Principal, exchange conversation.Transcript, action conversation.Action, status conversation.ActionStatus, reason string) (conversation.Action, error) {
 	after := action
 	after.Status, after.DecidedBy = status, &who.User
-	carrying, enter := a.carrying(ctx, a.entry(&exchange.Conversation, &after, who.User, svc.LedgerKind("ai.action."+string(status)), reason, svc.Token{}))
+	carrying, enter := a.carrying(ctx, a.entry(&exchange.Conversation, &after, who.User, domain.LedgerKind("ai.action."+string(status)), reason, domain.Token{}))
 	decided, err := a.Conversations.Decide(carrying, &exchange.Conversation, action.ID, who.User, status, reason)
 	if err != nil {
-		return svc.Action{}, err
+		return conversation.Action{}, err
 	}
 	enter()
 	for _, one := range decided.Actions {
@@ -227,27 +228,27 @@ func (a *Assistant) decide(ctx context.Context, who svc.Principal, exchange svc.
 }
 
 // Conversation returns a member's conversation.
-func (a *Assistant) Conversation(ctx context.Context, ref svc.AppRef, member, id string) (svc.Transcript, error) {
+func (a *Assistant) Conversation(ctx context.Context, ref domain.AppRef, member, id string) (conversation.Transcript, error) {
 	return a.Conversations.Get(ctx, ref, member, id)
 }
 
 // List returns a member's conversations about an application, the newest last.
-func (a *Assistant) List(ctx context.Context, ref svc.AppRef, member string) ([]svc.Conversation, error) {
+func (a *Assistant) List(ctx context.Context, ref domain.AppRef, member string) ([]conversation.Conversation, error) {
 	return a.Conversations.List(ctx, ref, member)
 }
 
 // Actions returns the actions that were proposed to a member about an application, the newest last.
-func (a *Assistant) Actions(ctx context.Context, ref svc.AppRef, member string) ([]svc.Action, error) {
+func (a *Assistant) Actions(ctx context.Context, ref domain.AppRef, member string) ([]conversation.Action, error) {
 	return a.Conversations.Actions(ctx, ref, member)
 }
 
 // mint makes the token of a turn.
-func (a *Assistant) mint(ctx context.Context, who svc.Principal, policy svc.AIPolicy) (svc.Token, svc.Secret, error) {
-	return a.Tokens.MintAssistant(ctx, who.User, who.Ref.Org, policy.Scopes(who.Grant.Token.Scopes), svc.TurnTime+time.Minute)
+func (a *Assistant) mint(ctx context.Context, who conversation.Principal, policy conversation.AIPolicy) (domain.Token, domain.Secret, error) {
+	return a.Tokens.MintAssistant(ctx, who.User, who.Ref.Org, policy.Scopes(who.Grant.Token.Scopes), conversation.TurnTime+time.Minute)
 }
 
 // revoke ends the token of a turn. If that fails, the token expires.
-func (a *Assistant) revoke(ctx context.Context, token svc.Token) {
+func (a *Assistant) revoke(ctx context.Context, token domain.Token) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if err := a.Tokens.EndAssistant(ctx, token); err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/conversation"
 )
 
 // buffer holds the frames of one turn for all its followers.
@@ -121,14 +121,14 @@ func (b *buffer) end() {
 }
 
 // follow yields the frames after an id, including future ones, until the turn ends, yield returns false or ctx ends.
-func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFrame) bool) {
+func (b *buffer) follow(ctx context.Context, after uint64, yield func(conversation.TurnFrame) bool) {
 	told := make(chan struct{}, 1)
 	b.subscribe(told)
 	defer b.unsubscribe(told)
 	defer context.AfterFunc(ctx, func() { notify(told) })()
 	next := 0
-	if svc.FrameTurn(after) == b.turn {
-		next = int(after - svc.FrameID(b.turn, 0))
+	if conversation.FrameTurn(after) == b.turn {
+		next = int(after - conversation.FrameID(b.turn, 0))
 	}
 	for ctx.Err() == nil {
 		var more bool
@@ -141,7 +141,7 @@ func (b *buffer) follow(ctx context.Context, after uint64, yield func(svc.TurnFr
 
 // deliver yields the frames after the n-th. It returns the number of the last one, and whether to wait for
 // more.
-func (b *buffer) deliver(n int, yield func(svc.TurnFrame) bool) (int, bool) {
+func (b *buffer) deliver(n int, yield func(conversation.TurnFrame) bool) (int, bool) {
 	news, ended := b.after(n)
 	return news.first + len(news.frames), news.each(yield) && !ended
 }
@@ -172,10 +172,10 @@ type run struct {
 }
 
 // each yields the frames and reports whether yield wants more.
-func (r *run) each(yield func(svc.TurnFrame) bool) bool {
+func (r *run) each(yield func(conversation.TurnFrame) bool) bool {
 	begin := r.begin
 	for n, one := range r.frames {
-		frame := svc.TurnFrame{ID: svc.FrameID(r.turn, uint64(r.first+n)+1), More: n+1 < len(r.frames)}
+		frame := conversation.TurnFrame{ID: conversation.FrameID(r.turn, uint64(r.first+n)+1), More: n+1 < len(r.frames)}
 		if one.other == nil {
 			frame.Event, frame.Data = "text", textFrame{"text", r.text[begin:one.end]}
 		} else {

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // foundTools is the number of tools that one search loads.
@@ -17,8 +18,8 @@ const foundTools = 8
 const waitingContent = "Proposed. Nothing was written; the member decides."
 
 // waitingFor returns waitingContent for an effect: an external request waits for a second operator.
-func waitingFor(effect svc.Effect) string {
-	if effect == svc.EffectExternal {
+func waitingFor(effect conversation.Effect) string {
+	if effect == conversation.EffectExternal {
 		return "Requested. Nothing was sent; a second operator of the organization decides."
 	}
 	return waitingContent
@@ -26,9 +27,9 @@ func waitingFor(effect svc.Effect) string {
 
 // calls executes the calls of a round in their order and records all results at once, so that no call is
 // stored without its result.
-func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, error) {
-	answered := svc.Message{Role: svc.RoleTool}
-	var proposed, recorded []svc.Action
+func (t *turn) calls(ctx context.Context, said conversation.Message) (*[]conversation.Action, error) {
+	answered := conversation.Message{Role: conversation.RoleTool}
+	var proposed, recorded []conversation.Action
 	var ended error
 	for i := range said.Calls {
 		call := &said.Calls[i]
@@ -41,7 +42,7 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 			continue
 		}
 		// The address of the page may come from a stranger's link.
-		tainted := t.conversation.ContextPath != "" || svc.Tainted(t.messages) || svc.Tainted([]svc.Message{answered})
+		tainted := t.conversation.ContextPath != "" || conversation.Tainted(t.messages) || conversation.Tainted([]conversation.Message{answered})
 		if !legible {
 			t.frames.add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
 			answered.Results = append(answered.Results, t.refuse(call, "The input is not a JSON object."))
@@ -55,12 +56,12 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 		answered.Results = append(answered.Results, result)
 		if action != nil {
 			recorded = append(recorded, *action)
-			if action.Status == svc.ActionProposed {
+			if action.Status == conversation.ActionProposed {
 				proposed = append(proposed, *action)
 			}
 		}
 	}
-	entries := make([]svc.LedgerEntry, 0, len(recorded))
+	entries := make([]domain.LedgerEntry, 0, len(recorded))
 	for i := range recorded {
 		entries = append(entries, t.entryOf(&recorded[i]))
 	}
@@ -73,13 +74,13 @@ func (t *turn) calls(ctx context.Context, said svc.Message) (*[]svc.Action, erro
 		t.propose(proposed)
 	}
 	if proposed == nil {
-		proposed = []svc.Action{}
+		proposed = []conversation.Action{}
 	}
 	return &proposed, ended
 }
 
 // admit returns the reason for not executing a call at all, or nil.
-func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
+func (t *turn) admit(ctx context.Context, call *conversation.ToolCall) error {
 	if t.repeated.Stuck(call) {
 		return noteStuck
 	}
@@ -90,9 +91,9 @@ func (t *turn) admit(ctx context.Context, call *svc.ToolCall) error {
 }
 
 // entryOf returns the ledger entry of an action in its current state.
-func (t *turn) entryOf(action *svc.Action) svc.LedgerEntry {
-	kind := svc.LedgerKind("ai.action.proposed")
-	if action.Status != svc.ActionProposed {
+func (t *turn) entryOf(action *conversation.Action) domain.LedgerEntry {
+	kind := domain.LedgerKind("ai.action.proposed")
+	if action.Status != conversation.ActionProposed {
 		kind = "ai.action.executed"
 	}
 	return t.entry(&t.conversation, action, t.who.User, kind, action.Question, t.token)
@@ -100,7 +101,7 @@ func (t *turn) entryOf(action *svc.Action) svc.LedgerEntry {
 
 // objectInput makes the input of a call a JSON object, which any record can hold, and reports whether it was one: a
 // model may send anything. No input means an empty object.
-func objectInput(call *svc.ToolCall) bool {
+func objectInput(call *conversation.ToolCall) bool {
 	var object map[string]json.RawMessage
 	legible := len(call.Input) == 0 || json.Unmarshal(call.Input, &object) == nil
 	if object == nil {
@@ -110,12 +111,12 @@ func objectInput(call *svc.ToolCall) bool {
 }
 
 // sentence returns a result with a text of the service.
-func sentence(call *svc.ToolCall, ok bool, text string) svc.ToolResult {
-	return svc.ToolResult{CallID: call.ID, Name: call.Name, OK: ok, Trusted: true, Content: text}
+func sentence(call *conversation.ToolCall, ok bool, text string) conversation.ToolResult {
+	return conversation.ToolResult{CallID: call.ID, Name: call.Name, OK: ok, Trusted: true, Content: text}
 }
 
 // call executes, proposes or refuses one call.
-func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.ToolResult, *svc.Action, error) {
+func (t *turn) call(ctx context.Context, call *conversation.ToolCall, tainted bool) (conversation.ToolResult, *conversation.Action, error) {
 	t.frames.add("tool_call", callFrame{"tool_call", call.ID, call.Name, call.Input})
 	if call.Name == FindTool().Name {
 		return t.find(call), nil, nil
@@ -124,9 +125,9 @@ func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.
 	if !known || !t.audience.Sees(&tool) {
 		return t.refuse(call, "There is no such tool for this member."), nil, nil
 	}
-	if tool.Effect != svc.EffectRead {
+	if tool.Effect != conversation.EffectRead {
 		if err := t.ensureToken(ctx); err != nil {
-			return svc.ToolResult{}, nil, err
+			return conversation.ToolResult{}, nil, err
 		}
 	}
 	target, err := t.target(ctx, call, &tool)
@@ -135,15 +136,15 @@ func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.
 		return t.refuse(call, summaryOf(call.Name, &unknown)), nil, nil
 	}
 	always := slices.Contains(t.settings.Always, tool.Name)
-	switch svc.DecideCall(&t.settings.Policy, &tool, target.Effect, always, tainted) {
-	case svc.CallRefused:
+	switch conversation.DecideCall(&t.settings.Policy, &tool, target.Effect, always, tainted) {
+	case conversation.CallRefused:
 		return t.refuse(call, "The organization's rules forbid this."), nil, nil
-	case svc.CallProposed:
+	case conversation.CallProposed:
 		action := t.proposal(call, &tool, &target)
 		return sentence(call, true, waitingFor(target.Effect)), &action, nil
-	case svc.CallRuns:
+	case conversation.CallRuns:
 	}
-	if target.Effect == svc.EffectRead {
+	if target.Effect == conversation.EffectRead {
 		result, _ := t.execute(ctx, call, &tool)
 		return result, nil, nil
 	}
@@ -157,18 +158,18 @@ func (t *turn) call(ctx context.Context, call *svc.ToolCall, tainted bool) (svc.
 }
 
 // title is a tool's description without the part for models.
-func title(tool *svc.Tool) string {
+func title(tool *conversation.Tool) string {
 	first, _, _ := strings.Cut(tool.Description, ". ")
 	return first
 }
 
-func (t *turn) refuse(call *svc.ToolCall, why string) svc.ToolResult {
+func (t *turn) refuse(call *conversation.ToolCall, why string) conversation.ToolResult {
 	t.frames.add("tool_result", resultFrame{"tool_result", call.ID, call.Name, false, why, nil})
 	return sentence(call, false, why)
 }
 
 // find loads the tools that match the search of the model.
-func (t *turn) find(call *svc.ToolCall) svc.ToolResult {
+func (t *turn) find(call *conversation.ToolCall) conversation.ToolResult {
 	var input struct {
 		Query string `json:"query"`
 	}
@@ -178,7 +179,7 @@ func (t *turn) find(call *svc.ToolCall) svc.ToolResult {
 	for _, tool := range found {
 		names = append(names, tool.Name)
 		lines = append(lines, tool.Name+": "+tool.Description)
-		if !slices.ContainsFunc(t.loaded, func(loaded svc.Tool) bool { return loaded.Name == tool.Name }) {
+		if !slices.ContainsFunc(t.loaded, func(loaded conversation.Tool) bool { return loaded.Name == tool.Name }) {
 			t.loaded = append(t.loaded, tool)
 		}
 	}
@@ -191,8 +192,8 @@ func (t *turn) find(call *svc.ToolCall) svc.ToolResult {
 }
 
 // execute sends the call through the routes.
-func (t *turn) execute(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.ToolResult, svc.ToolOutcome) {
-	var outcome svc.ToolOutcome
+func (t *turn) execute(ctx context.Context, call *conversation.ToolCall, tool *conversation.Tool) (conversation.ToolResult, conversation.ToolOutcome) {
+	var outcome conversation.ToolOutcome
 	err := t.ensureClaim(ctx)
 	if err == nil {
 		err = t.ensureToken(ctx)
@@ -203,14 +204,14 @@ func (t *turn) execute(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) 
 	if err != nil {
 		outcome = refusal(err)
 	}
-	body, revealed := svc.Withhold(outcome.Body)
+	body, revealed := conversation.Withhold(outcome.Body)
 	outcome.Body = body
-	content := svc.Envelope(call.Name, &outcome)
+	content := conversation.Envelope(call.Name, &outcome)
 	t.frames.add("tool_result", resultFrame{"tool_result", call.ID, call.Name, outcome.OK(), summaryOf(call.Name, &outcome), json.RawMessage(content)})
 	if len(revealed) > 0 {
 		t.frames.add("reveal", revealFrame{"reveal", call.ID, revealed})
 	}
-	return svc.ToolResult{CallID: call.ID, Name: call.Name, OK: outcome.OK(), Trusted: tool.Trusted, Content: content}, outcome
+	return conversation.ToolResult{CallID: call.ID, Name: call.Name, OK: outcome.OK(), Trusted: tool.Trusted, Content: content}, outcome
 }
 
 // revealFrame shows a credential once. actionId is the id of the action, or of the call if the member always allows the
@@ -222,17 +223,17 @@ type revealFrame struct {
 }
 
 // refusal is the outcome of a call without a request.
-func refusal(err error) svc.ToolOutcome {
-	code := svc.CodeOf(err)
+func refusal(err error) conversation.ToolOutcome {
+	code := domain.CodeOf(err)
 	body, _ := json.Marshal(map[string]any{"code": code, "detail": err.Error()}) // two strings
-	return svc.ToolOutcome{Status: svc.InfoOf(code).Status, Body: body}
+	return conversation.ToolOutcome{Status: domain.InfoOf(code).Status, Body: body}
 }
 
 // summaryOf describes the result of a call in one line.
-func summaryOf(tool string, outcome *svc.ToolOutcome) string {
+func summaryOf(tool string, outcome *conversation.ToolOutcome) string {
 	summary := fmt.Sprintf("%s answered %d", tool, outcome.Status)
 	var problem struct {
-		Code svc.Code `json:"code"`
+		Code domain.Code `json:"code"`
 	}
 	if !outcome.OK() && json.Unmarshal(outcome.Body, &problem) == nil && problem.Code != "" {
 		summary += " " + string(problem.Code)
@@ -241,50 +242,50 @@ func summaryOf(tool string, outcome *svc.ToolOutcome) string {
 }
 
 // action returns a call as an action without a decision.
-func (t *turn) action(call *svc.ToolCall, effect svc.Effect, preview svc.Preview) svc.Action {
+func (t *turn) action(call *conversation.ToolCall, effect conversation.Effect, preview conversation.Preview) conversation.Action {
 	now := t.Now()
-	return svc.Action{
+	return conversation.Action{
 		ID: t.NewID("act_"), ConversationID: t.conversation.ID, CallID: call.ID, Tool: call.Name, Input: call.Input, Effect: effect,
-		Preview: preview, Status: svc.ActionProposed, ProposedAt: now, ExpiresAt: now.Add(svc.ActionLifetime), Question: t.conversation.Question,
+		Preview: preview, Status: conversation.ActionProposed, ProposedAt: now, ExpiresAt: now.Add(conversation.ActionLifetime), Question: t.conversation.Question,
 		Scopes: t.who.Grant.Token.Scopes,
 	}
 }
 
 // target reads the target that a call would change. The stored state decides the effect of the call, never the model's
 // claim. A read changes nothing.
-func (t *turn) target(ctx context.Context, call *svc.ToolCall, tool *svc.Tool) (svc.Target, error) {
-	if tool.Effect == svc.EffectRead {
-		return svc.Target{Effect: svc.EffectRead}, nil
+func (t *turn) target(ctx context.Context, call *conversation.ToolCall, tool *conversation.Tool) (conversation.Target, error) {
+	if tool.Effect == conversation.EffectRead {
+		return conversation.Target{Effect: conversation.EffectRead}, nil
 	}
 	return t.Tools.Target(ctx, t.secret, t.who.Ref, call.Name, call.Input)
 }
 
 // proposal returns a call as an action, with a preview made of the previous state.
-func (t *turn) proposal(call *svc.ToolCall, tool *svc.Tool, target *svc.Target) svc.Action {
-	action := t.action(call, target.Effect, svc.NewPreview(strings.TrimSuffix(title(tool), "."), target.Shown, call.Input))
+func (t *turn) proposal(call *conversation.ToolCall, tool *conversation.Tool, target *conversation.Target) conversation.Action {
+	action := t.action(call, target.Effect, conversation.NewPreview(strings.TrimSuffix(title(tool), "."), target.Shown, call.Input))
 	action.Before = target.Before
 	return action
 }
 
 // settle records the result of an execution in an action.
-func settle(action *svc.Action, outcome svc.ToolOutcome) {
+func settle(action *conversation.Action, outcome conversation.ToolOutcome) {
 	done := outcome.OK()
-	action.Result = &svc.ActionResult{OK: done, Summary: summaryOf(action.Tool, &outcome)}
-	if action.Effect == svc.EffectExternal {
-		action.Sending = svc.SendingOf(&outcome)
-		done = action.Sending == svc.SendingSent
+	action.Result = &conversation.ActionResult{OK: done, Summary: summaryOf(action.Tool, &outcome)}
+	if action.Effect == conversation.EffectExternal {
+		action.Sending = conversation.SendingOf(&outcome)
+		done = action.Sending == conversation.SendingSent
 		action.Result.OK = done
 	}
-	if action.Sending == svc.SendingUncertain {
+	if action.Sending == conversation.SendingUncertain {
 		action.Result.Summary += "; whether it was delivered is not known, and it is not sent again"
 	}
-	action.Status, action.RequestID = svc.ActionExecuted, outcome.RequestID
+	action.Status, action.RequestID = conversation.ActionExecuted, outcome.RequestID
 	if !done {
-		action.Status = svc.ActionFailed
+		action.Status = conversation.ActionFailed
 	}
 }
 
-func (t *turn) reportAction(action *svc.Action) {
+func (t *turn) reportAction(action *conversation.Action) {
 	t.frames.add("action", actionFrame{"action", action.ID, action.Status, action.Result.Summary, action.RequestID})
 }
 
@@ -296,10 +297,10 @@ func (t *turn) resume(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		outcome = refusal(err)
 	}
-	body, revealed := svc.Withhold(outcome.Body)
+	body, revealed := conversation.Withhold(outcome.Body)
 	outcome.Body = body
 	settle(action, outcome)
-	content := svc.Envelope(action.Tool, &outcome)
+	content := conversation.Envelope(action.Tool, &outcome)
 	carrying, enter := t.carrying(context.WithoutCancel(ctx), t.entry(&t.conversation, action, t.who.User, "ai.action.executed", action.Question, t.token))
 	settled, err := t.Conversations.Settle(carrying, &t.conversation, action, content)
 	enter() // it was executed, even if recording it failed

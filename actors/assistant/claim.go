@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"svc"
+	"svc/domain/conversation"
 )
 
 // A turn that answers a question has a reservation, and stores its claim while the first round runs. Until the claim is
@@ -29,7 +29,7 @@ const claimTime = 10 * time.Second
 
 // begin stores the claim of a turn, then shows the frames of the turn so far and puts the conversation into
 // its member's inbox.
-func (t *turn) begin(asking *svc.TurnRequest) {
+func (t *turn) begin(asking *conversation.TurnRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), claimTime)
 	defer cancel()
 	exchange, err := t.Conversations.Begin(ctx, asking)
@@ -72,7 +72,7 @@ func (t *turn) unstored() bool {
 
 // note puts a conversation into its member's inbox after its turn has begun, while the turn continues. If that fails,
 // the end of the turn does it.
-func (a *Assistant) note(exchange svc.Transcript) {
+func (a *Assistant) note(exchange conversation.Transcript) {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
 	defer cancel()
 	if err := a.Conversations.Note(ctx, exchange); err != nil {

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // note is an end of a turn that the answer mentions and that is not an error.
@@ -33,8 +34,8 @@ const (
 const askAgain = 5 * time.Second
 
 // ending returns how the answer reports the end of a turn: as a note or as an error.
-func ending(cause error) (told note, failure *svc.Error) {
-	known, isKnown := errors.AsType[*svc.Error](cause)
+func ending(cause error) (told note, failure *domain.Error) {
+	known, isKnown := errors.AsType[*domain.Error](cause)
 	_, hasNoClaim := errors.AsType[errUnclaimed](cause)
 	switch {
 	case cause == nil:
@@ -48,15 +49,15 @@ func ending(cause error) (told note, failure *svc.Error) {
 	case errors.As(cause, &told):
 		return told, nil
 	case errors.Is(cause, errOver):
-		return "", svc.Errorf(svc.CodeConflict, "The conversation has ended the turn, of which it had not heard for too long.")
+		return "", domain.Errorf(domain.CodeConflict, "The conversation has ended the turn, of which it had not heard for too long.")
 	case hasNoClaim:
-		return "", cmp.Or(known, svc.Errorf(svc.CodeUnavailable, "The question could not be stored; ask again."))
+		return "", cmp.Or(known, domain.Errorf(domain.CodeUnavailable, "The question could not be stored; ask again."))
 	case errors.Is(cause, errRevoked):
-		return "", svc.Errorf(svc.CodeNotFound, "The member may not use the assistant of this application any more.")
-	case isKnown && slices.Contains([]svc.Code{svc.CodeProviderError, svc.CodeProviderUnavailable, svc.CodeRateLimited, svc.CodeUnavailable}, known.Code):
+		return "", domain.Errorf(domain.CodeNotFound, "The member may not use the assistant of this application any more.")
+	case isKnown && slices.Contains([]domain.Code{conversation.CodeProviderError, conversation.CodeProviderUnavailable, domain.CodeRateLimited, domain.CodeUnavailable}, known.Code):
 		return "", known
-	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled), isKnown && known.Code == svc.CodeQueryTimeout:
-		return "", svc.Unavailable("What the answer needs", askAgain)
+	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled), isKnown && known.Code == domain.CodeQueryTimeout:
+		return "", domain.Unavailable("What the answer needs", askAgain)
 	}
-	return "", svc.Errorf(svc.CodeInternal, "Something failed here; the turn is over.")
+	return "", domain.Errorf(domain.CodeInternal, "Something failed here; the turn is over.")
 }

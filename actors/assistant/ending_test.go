@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // TestAFaultThatPassesIsToldAsOne ends turns by errors that stop while a node or the store is lost. The member is asked
@@ -15,14 +16,14 @@ import (
 func TestAFaultThatPassesIsToldAsOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause error
-		want  svc.Code
+		want  domain.Code
 	}{
-		"the store is away":       {fmt.Errorf("keeping a round: %w", svc.Unavailable("The store", time.Second)), svc.CodeUnavailable},
-		"no answer in time":       {fmt.Errorf("asking user: %w", context.DeadlineExceeded), svc.CodeUnavailable},
-		"the call was given up":   {fmt.Errorf("asking user: %w", context.Canceled), svc.CodeUnavailable},
-		"the store was too slow":  {svc.Errorf(svc.CodeQueryTimeout, "slow"), svc.CodeUnavailable},
-		"the provider is away":    {svc.Errorf(svc.CodeProviderUnavailable, "away"), svc.CodeProviderUnavailable},
-		"something is not as due": {errors.New("broken"), svc.CodeInternal},
+		"the store is away":       {fmt.Errorf("keeping a round: %w", domain.Unavailable("The store", time.Second)), domain.CodeUnavailable},
+		"no answer in time":       {fmt.Errorf("asking user: %w", context.DeadlineExceeded), domain.CodeUnavailable},
+		"the call was given up":   {fmt.Errorf("asking user: %w", context.Canceled), domain.CodeUnavailable},
+		"the store was too slow":  {domain.Errorf(domain.CodeQueryTimeout, "slow"), domain.CodeUnavailable},
+		"the provider is away":    {domain.Errorf(conversation.CodeProviderUnavailable, "away"), conversation.CodeProviderUnavailable},
+		"something is not as due": {errors.New("broken"), domain.CodeInternal},
 	} {
 		told, failure := ending(c.cause)
 		if told != "" || failure == nil || failure.Code != c.want {

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // lookEvery is the pause between two reads of the record of a turn on another node.
@@ -14,7 +15,7 @@ const lookEvery = 500 * time.Millisecond
 // Follow yields the frames of a member's conversation after an id until its turn ends, yield returns false or ctx ends.
 // These are the frames of the turn that runs or has just ended on this node. Otherwise they come from the record, which
 // grows as long as the turn runs elsewhere.
-func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id string, after uint64, yield func(svc.TurnFrame) bool) error {
+func (a *Assistant) Follow(ctx context.Context, ref domain.AppRef, member, id string, after uint64, yield func(conversation.TurnFrame) bool) error {
 	for {
 		live := a.live(id)
 		if live.early(ref, member) {
@@ -37,7 +38,7 @@ func (a *Assistant) Follow(ctx context.Context, ref svc.AppRef, member, id strin
 				return nil
 			}
 		}
-		if exchange.Conversation.State != svc.ConversationRunning {
+		if exchange.Conversation.State != conversation.Running {
 			return nil
 		}
 		select {
@@ -56,7 +57,7 @@ func (a *Assistant) live(id string) *turn {
 }
 
 // early reports whether this is a turn of a member's conversation with a claim that may not be stored yet.
-func (t *turn) early(ref svc.AppRef, member string) bool {
+func (t *turn) early(ref domain.AppRef, member string) bool {
 	if t == nil || !t.unstored() {
 		return false
 	}
@@ -67,10 +68,10 @@ func (t *turn) early(ref svc.AppRef, member string) bool {
 // recorded returns the frames of the last turn of a conversation from its record, in the order of a live turn. Their
 // ids follow the ids of all live frames of the turn; a client replaces the live frames by them. While the turn runs,
 // its record only grows, so that a frame retains its id.
-func recorded(exchange *svc.Transcript) (out []svc.TurnFrame) {
+func recorded(exchange *conversation.Transcript) (out []conversation.TurnFrame) {
 	c := &exchange.Conversation
 	add := func(event string, data any) {
-		out = append(out, svc.TurnFrame{ID: svc.FrameID(c.Turn, recordedFrames+uint64(len(out))), Event: event, Data: data})
+		out = append(out, conversation.TurnFrame{ID: conversation.FrameID(c.Turn, recordedFrames+uint64(len(out))), Event: event, Data: data})
 	}
 	add("start", startFrame{"start", c.ID, c.Title})
 	add("status", statusFrame{"status", stateRunning})
@@ -79,7 +80,7 @@ func recorded(exchange *svc.Transcript) (out []svc.TurnFrame) {
 		if message.Turn != c.Turn {
 			continue
 		}
-		if message.Text != "" && message.Role != svc.RoleUser {
+		if message.Text != "" && message.Role != conversation.RoleUser {
 			add("text", textFrame{"text", message.Text})
 		}
 		for _, call := range message.Calls {
@@ -90,12 +91,12 @@ func recorded(exchange *svc.Transcript) (out []svc.TurnFrame) {
 			add("tool_result", resultFrame{"tool_result", result.CallID, result.Name, result.OK, "", asJSON(result.Content)})
 		}
 	}
-	if c.State == svc.ConversationRunning {
+	if c.State == conversation.Running {
 		return out
 	}
-	var waits []svc.Action
+	var waits []conversation.Action
 	for _, action := range exchange.Actions {
-		if action.Status == svc.ActionProposed && calls[action.CallID] {
+		if action.Status == conversation.ActionProposed && calls[action.CallID] {
 			waits = append(waits, action)
 		}
 	}

@@ -3,7 +3,8 @@ package assistant
 import (
 	"encoding/json"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // The data of the frames (Events of the specification); type equals the event's name.
@@ -40,34 +41,34 @@ type (
 		Result  any    `json:"result"`
 	}
 	proposedAction struct {
-		ID        string          `json:"id"`
-		Tool      string          `json:"tool"`
-		Input     json.RawMessage `json:"input"`
-		Effect    svc.Effect      `json:"effect"`
-		Preview   svc.Preview     `json:"preview"`
-		ExpiresAt string          `json:"expiresAt"`
+		ID        string               `json:"id"`
+		Tool      string               `json:"tool"`
+		Input     json.RawMessage      `json:"input"`
+		Effect    conversation.Effect  `json:"effect"`
+		Preview   conversation.Preview `json:"preview"`
+		ExpiresAt string               `json:"expiresAt"`
 	}
 	approvalFrame struct {
 		Type    string           `json:"type"`
 		Actions []proposedAction `json:"actions"`
 	}
 	actionFrame struct {
-		Type      string           `json:"type"`
-		ID        string           `json:"id"`
-		Status    svc.ActionStatus `json:"status"`
-		Summary   string           `json:"summary"`
-		RequestID string           `json:"requestId"`
+		Type      string                    `json:"type"`
+		ID        string                    `json:"id"`
+		Status    conversation.ActionStatus `json:"status"`
+		Summary   string                    `json:"summary"`
+		RequestID string                    `json:"requestId"`
 	}
 	doneFrame struct {
-		Type           string    `json:"type"`
-		ConversationID string    `json:"conversationId"`
-		Usage          svc.Usage `json:"usage"`
-		Rounds         int       `json:"rounds"`
+		Type           string             `json:"type"`
+		ConversationID string             `json:"conversationId"`
+		Usage          conversation.Usage `json:"usage"`
+		Rounds         int                `json:"rounds"`
 	}
 	errorFrame struct {
-		Type    string   `json:"type"`
-		Message string   `json:"message"`
-		Code    svc.Code `json:"code"`
+		Type    string      `json:"type"`
+		Message string      `json:"message"`
+		Code    domain.Code `json:"code"`
 	}
 )
 
@@ -79,8 +80,8 @@ const (
 )
 
 // stateAfter returns the state of a turn that has ended and left a conversation in a state.
-func stateAfter(state svc.ConversationState) string {
-	if state == svc.ConversationAwaiting {
+func stateAfter(state conversation.State) string {
+	if state == conversation.Awaiting {
 		return stateAwaiting
 	}
 	return stateDone

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // errOver ends a turn that its conversation has given up as lost.
@@ -64,7 +65,7 @@ func (t *turn) renew(ctx context.Context) error {
 	defer cancel()
 	began := t.Now()
 	err := t.Conversations.Renew(ctx, &t.conversation)
-	if code := svc.CodeOf(err); err != nil && (code == svc.CodeConflict || code == svc.CodeNotFound) {
+	if code := domain.CodeOf(err); err != nil && (code == domain.CodeConflict || code == domain.CodeNotFound) {
 		err = errOver
 		t.cancel(errOver)
 	}
@@ -84,7 +85,7 @@ func (t *turn) ensureClaim(ctx context.Context) error {
 		return err
 	}
 	t.mu.Lock()
-	fresh := t.Now().Sub(t.renewed) < svc.TurnLease
+	fresh := t.Now().Sub(t.renewed) < conversation.TurnLease
 	t.mu.Unlock()
 	if fresh {
 		return nil

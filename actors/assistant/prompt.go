@@ -6,13 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // FindTool is the tool with which a model searches for more tools.
-func FindTool() svc.Tool {
-	return svc.Tool{
-		Name: "find_tools", Effect: svc.EffectRead, Scope: svc.ScopeRead, Trusted: true,
+func FindTool() conversation.Tool {
+	return conversation.Tool{
+		Name: "find_tools", Effect: conversation.EffectRead, Scope: domain.ScopeRead, Trusted: true,
 		Description: "Find more tools by what they do, for example \"funnels\" or \"create a goal\". The tools found can be called afterwards.",
 		Schema:      json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"Words that say what the tool shall do."}},"required":["query"]}`),
 	}
@@ -27,7 +28,7 @@ const systemText = `You are the assistant of an analytics and monitoring service
 - Answer briefly, in the member's language, as plain Markdown.`
 
 // system returns the instruction of a turn. The address of the member's page is quoted as data.
-func system(conversation *svc.Conversation, now time.Time) string {
+func system(conversation *conversation.Conversation, now time.Time) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s\nThe application is %s/%s. Now is %s.", systemText, conversation.Org, conversation.App, now.UTC().Format(time.RFC3339))
 	if conversation.ContextPath != "" {
@@ -40,9 +41,9 @@ func system(conversation *svc.Conversation, now time.Time) string {
 }
 
 // history returns the conversation for a model: no notes, and every call with its result.
-func history(messages []svc.Message) (out []svc.Message) {
+func history(messages []conversation.Message) (out []conversation.Message) {
 	for i := range messages {
-		if messages[i].Role != svc.RoleNote {
+		if messages[i].Role != conversation.RoleNote {
 			out = append(out, messages[i])
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // Propose records a call as an action that waits for its member's decision. It makes a conversation that begins with
@@ -12,66 +13,66 @@ import (
 // secret reads the previous state. It fails with not_found for an unknown tool. It fails with forbidden if the caller
 // could not perform the call or the organization's rules forbid it. It fails with invalid_request for an input that
 // makes no request, and with rate_limited.
-func (a *Assistant) Propose(ctx context.Context, who svc.Principal, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
+func (a *Assistant) Propose(ctx context.Context, who conversation.Principal, secret domain.Secret, call conversation.ToolCall, origin string) (conversation.Action, error) {
 	tool, known := a.Tools.Tool(call.Name)
 	if !known {
-		return svc.Action{}, svc.NotFound("tool")
+		return conversation.Action{}, domain.NotFound("tool")
 	}
 	if !objectInput(&call) {
-		return svc.Action{}, svc.Invalid(svc.FieldError{Field: "input", Code: "invalid_value", Message: "The input is not a JSON object."})
+		return conversation.Action{}, domain.Invalid(domain.FieldError{Field: "input", Code: "invalid_value", Message: "The input is not a JSON object."})
 	}
 	settings, err := a.Settings.Settings(ctx, who.Ref.Org, who.User.ID)
 	if err != nil {
-		return svc.Action{}, err
+		return conversation.Action{}, err
 	}
-	audience := svc.NewAudience(who.Grant, who.App.Modules, settings.Policy)
-	forbidden := &svc.Error{
-		Code: svc.CodeForbidden, Required: &svc.Required{Scope: tool.Scope, Permission: tool.Permission},
+	audience := conversation.NewAudience(who.Grant, who.App.Modules, settings.Policy)
+	forbidden := &domain.Error{
+		Code: domain.CodeForbidden, Required: &domain.Required{Scope: tool.Scope, Permission: tool.Permission},
 		Message: "The token, the application's modules or the organization's rules do not allow this.",
 	}
 	if !audience.Sees(&tool) {
-		return svc.Action{}, forbidden
+		return conversation.Action{}, forbidden
 	}
 	target, err := a.Tools.Target(ctx, secret, who.Ref, call.Name, call.Input)
 	if err != nil {
-		return svc.Action{}, err
+		return conversation.Action{}, err
 	}
 	if !audience.SeesAt(&tool, target.Effect) {
-		return svc.Action{}, forbidden
+		return conversation.Action{}, forbidden
 	}
 	if err := a.Settings.Admit(ctx, who.Ref.Org, who.User.ID); err != nil {
-		return svc.Action{}, err
+		return conversation.Action{}, err
 	}
 	return a.put(ctx, who, call, &target, origin)
 }
 
 // put stores a proposal as a turn of one round that has ended.
-func (a *Assistant) put(ctx context.Context, who svc.Principal, call svc.ToolCall, target *svc.Target, origin string) (svc.Action, error) {
+func (a *Assistant) put(ctx context.Context, who conversation.Principal, call conversation.ToolCall, target *conversation.Target, origin string) (conversation.Action, error) {
 	tool, _ := a.Tools.Tool(call.Name)
-	conversation := svc.Conversation{ID: a.NewID("cnv_"), Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
-	exchange, err := a.Conversations.Begin(ctx, &svc.TurnRequest{Conversation: conversation, New: true, Text: origin})
+	c := conversation.Conversation{ID: a.NewID("cnv_"), Org: who.Ref.Org, App: who.Ref.App, Member: who.User}
+	exchange, err := a.Conversations.Begin(ctx, &conversation.TurnRequest{Conversation: c, New: true, Text: origin})
 	if err != nil {
-		return svc.Action{}, err
+		return conversation.Action{}, err
 	}
 	t := &turn{Assistant: a, who: who, conversation: exchange.Conversation}
 	call.ID = a.NewID("call_")
 	action := t.proposal(&call, &tool, target)
-	said := svc.Message{Role: svc.RoleAssistant, Calls: []svc.ToolCall{call}}
-	answered := svc.Message{Role: svc.RoleTool, Results: []svc.ToolResult{sentence(&call, true, waitingFor(target.Effect))}}
+	said := conversation.Message{Role: conversation.RoleAssistant, Calls: []conversation.ToolCall{call}}
+	answered := conversation.Message{Role: conversation.RoleTool, Results: []conversation.ToolResult{sentence(&call, true, waitingFor(target.Effect))}}
 	t.token = who.Grant.Token
 	carrying, enter := a.carrying(ctx, t.entryOf(&action))
-	if err := t.keep(carrying, []svc.Action{action}, said, answered); err != nil {
-		return svc.Action{}, err
+	if err := t.keep(carrying, []conversation.Action{action}, said, answered); err != nil {
+		return conversation.Action{}, err
 	}
 	enter()
 	if _, err := a.Conversations.Finish(ctx, &t.conversation, ""); err != nil {
-		return svc.Action{}, err
+		return conversation.Action{}, err
 	}
 	return action, nil
 }
 
 // approvalOf returns the frame of actions that wait, and their titles.
-func approvalOf(actions []svc.Action) (frame approvalFrame, titles []string) {
+func approvalOf(actions []conversation.Action) (frame approvalFrame, titles []string) {
 	frame.Type = "approval_required"
 	for _, action := range actions {
 		frame.Actions = append(frame.Actions, proposedAction{
@@ -84,16 +85,16 @@ func approvalOf(actions []svc.Action) (frame approvalFrame, titles []string) {
 }
 
 // waitingText states which actions wait for which decision.
-func waitingText(actions []svc.Action) string {
+func waitingText(actions []conversation.Action) string {
 	_, titles := approvalOf(actions)
 	return waiting(actions) + strings.Join(titles, "; ") + "."
 }
 
 // waiting states which person decides on the proposed actions.
-func waiting(actions []svc.Action) string {
+func waiting(actions []conversation.Action) string {
 	outside := 0
 	for i := range actions {
-		if actions[i].Effect == svc.EffectExternal {
+		if actions[i].Effect == conversation.EffectExternal {
 			outside++
 		}
 	}

@@ -3,7 +3,8 @@ package assistant
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // loadRights loads the rights of the turn. A question uses the grant with which its request was just admitted. An
@@ -41,12 +42,12 @@ func (t *turn) ensureToken(ctx context.Context) error {
 }
 
 // tokenGrant returns the current rights of the turn's token.
-func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
+func (t *turn) tokenGrant(ctx context.Context) (*domain.Grant, error) {
 	if err := t.ensureToken(ctx); err != nil {
 		return nil, err
 	}
-	grant, _, err := t.Tokens.Authorize(ctx, t.secret.Reveal(), svc.RateNone, t.who.Ref.Org)
-	if code := svc.CodeOf(err); err != nil && (code == svc.CodeNotFound || code == svc.CodeUnauthorized) {
+	grant, _, err := t.Tokens.Authorize(ctx, t.secret.Reveal(), domain.RateNone, t.who.Ref.Org)
+	if code := domain.CodeOf(err); err != nil && (code == domain.CodeNotFound || code == domain.CodeUnauthorized) {
 		err = errRevoked
 	}
 	return &grant, err
@@ -54,7 +55,7 @@ func (t *turn) tokenGrant(ctx context.Context) (*svc.Grant, error) {
 
 // readRights reads the organization's rules and the application again, and applies them to a grant: first the grant of
 // the request, later the grant of the turn's token.
-func (t *turn) readRights(ctx context.Context, of *svc.Grant) error {
+func (t *turn) readRights(ctx context.Context, of *domain.Grant) error {
 	var err error
 	if t.settings, err = t.Settings.Settings(ctx, t.who.Ref.Org, t.who.User.ID); err != nil {
 		return err
@@ -63,9 +64,9 @@ func (t *turn) readRights(ctx context.Context, of *svc.Grant) error {
 	if err != nil {
 		return err
 	}
-	audience := svc.NewAudience(*of, app.Modules, t.settings.Policy)
-	audience.Grant.Permissions = svc.EffectivePermissions(audience.Grant.Role, audience.Grant.Token.Scopes)
-	if !audience.Grant.May(svc.PermAIUse) || !app.Has(svc.ModuleAI) {
+	audience := conversation.NewAudience(*of, app.Modules, t.settings.Policy)
+	audience.Grant.Permissions = domain.EffectivePermissions(audience.Grant.Role, audience.Grant.Token.Scopes)
+	if !audience.Grant.May(domain.PermAIUse) || !app.Has(domain.ModuleAI) {
 		return errRevoked
 	}
 	t.audience = audience

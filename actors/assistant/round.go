@@ -3,23 +3,23 @@ package assistant
 import (
 	"context"
 
-	"svc"
+	"svc/domain/conversation"
 )
 
 // round asks the model once and handles its calls. It returns nil if the answer is finished, else the actions that were
 // proposed.
-func (t *turn) round(ctx context.Context) (*[]svc.Action, error) {
+func (t *turn) round(ctx context.Context) (*[]conversation.Action, error) {
 	if !t.settings.Policy.Admits(t.settings.Spent.Tokens()) {
 		return nil, noteBudget
 	}
 	t.rounds++
-	reply := new(svc.ModelReply)
+	reply := new(conversation.ModelReply)
 	err := t.model.Round(ctx, t.request(), t.say, reply)
 	return t.replied(ctx, reply, err)
 }
 
 // replied records the reply of a round and executes the calls in it.
-func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*[]svc.Action, error) {
+func (t *turn) replied(ctx context.Context, reply *conversation.ModelReply, err error) (*[]conversation.Action, error) {
 	if unclaimed := t.awaitClaim(); unclaimed != nil {
 		return nil, unclaimed
 	}
@@ -29,7 +29,7 @@ func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*
 			t.Logger.Error("counting the tokens of a round failed", "org", t.who.Ref.Org, "error", err)
 		}
 	}
-	said := svc.Message{Role: svc.RoleAssistant, Text: reply.Text, Calls: reply.Calls}
+	said := conversation.Message{Role: conversation.RoleAssistant, Text: reply.Text, Calls: reply.Calls}
 	if err == nil {
 		err = early(reply)
 	}
@@ -45,18 +45,18 @@ func (t *turn) replied(ctx context.Context, reply *svc.ModelReply, err error) (*
 }
 
 // request returns the request to the model in a round.
-func (t *turn) request() *svc.ModelRequest {
-	return &svc.ModelRequest{
-		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]svc.Tool{FindTool()}, t.loaded...),
+func (t *turn) request() *conversation.ModelRequest {
+	return &conversation.ModelRequest{
+		System: system(&t.conversation, t.Now()), Messages: history(t.messages), Tools: append([]conversation.Tool{FindTool()}, t.loaded...),
 	}
 }
 
 // early returns the note of an answer that the provider cut off, or nil for a complete one.
-func early(reply *svc.ModelReply) error {
+func early(reply *conversation.ModelReply) error {
 	switch {
-	case reply.Short == svc.ShortFiltered:
+	case reply.Short == conversation.ShortFiltered:
 		return noteFiltered
-	case reply.Short == svc.ShortFull:
+	case reply.Short == conversation.ShortFull:
 		return noteFull
 	case reply.Text == "" && len(reply.Calls) == 0:
 		return noteNothing
@@ -65,7 +65,7 @@ func early(reply *svc.ModelReply) error {
 }
 
 // keep records messages and actions, also after the end of the turn's time.
-func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.Message) error {
+func (t *turn) keep(ctx context.Context, actions []conversation.Action, messages ...conversation.Message) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 	defer cancel()
 	if _, err := t.Conversations.Append(ctx, &t.conversation, messages, actions); err != nil {
@@ -77,7 +77,7 @@ func (t *turn) keep(ctx context.Context, actions []svc.Action, messages ...svc.M
 }
 
 // propose reports the actions that wait for a decision.
-func (t *turn) propose(actions []svc.Action) {
+func (t *turn) propose(actions []conversation.Action) {
 	frame, _ := approvalOf(actions)
 	t.frames.add("approval_required", frame)
 	t.remark(waitingText(actions))

@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // The causes of a cancelled turn.
@@ -27,7 +28,7 @@ func (t *Turn) Conversation() string { return t.turn.conversation.ID }
 
 // Frames yields the frames of the turn from the first one until it ends, yield returns
 // false or ctx ends.
-func (t *Turn) Frames(ctx context.Context, yield func(svc.TurnFrame) bool) {
+func (t *Turn) Frames(ctx context.Context, yield func(conversation.TurnFrame) bool) {
 	t.turn.frames.follow(ctx, 0, yield)
 }
 
@@ -35,12 +36,12 @@ func (t *Turn) Frames(ctx context.Context, yield func(svc.TurnFrame) bool) {
 func (t *Turn) Text(ctx context.Context) (string, error) {
 	var text strings.Builder
 	var failure error
-	t.Frames(ctx, func(frame svc.TurnFrame) bool {
+	t.Frames(ctx, func(frame conversation.TurnFrame) bool {
 		switch data := frame.Data.(type) {
 		case textFrame:
 			text.WriteString(data.Text)
 		case errorFrame:
-			failure = svc.Errorf(data.Code, "%s", data.Message)
+			failure = domain.Errorf(data.Code, "%s", data.Message)
 		}
 		return true
 	})
@@ -53,13 +54,13 @@ func (t *Turn) Text(ctx context.Context) (string, error) {
 // turn is one running turn. Everything but frames and cancel belongs to its goroutine.
 type turn struct {
 	*Assistant
-	who          svc.Principal
+	who          conversation.Principal
 	model        Model
-	conversation svc.Conversation
-	messages     []svc.Message
-	actions      []svc.Action
+	conversation conversation.Conversation
+	messages     []conversation.Message
+	actions      []conversation.Action
 	// approved is the action with which the turn begins, nil if it begins with a question.
-	approved *svc.Action
+	approved *conversation.Action
 
 	frames *buffer
 	cancel context.CancelCauseFunc
@@ -70,13 +71,13 @@ type turn struct {
 	renewed, asked time.Time
 	over           bool
 
-	token    svc.Token
-	secret   svc.Secret
-	settings svc.AISettings
-	audience svc.Audience
-	loaded   []svc.Tool
-	repeated svc.Repetition
-	usage    svc.Usage
+	token    domain.Token
+	secret   domain.Secret
+	settings conversation.AISettings
+	audience conversation.Audience
+	loaded   []conversation.Tool
+	repeated conversation.Repetition
+	usage    conversation.Usage
 	rounds   int
 	// spoke is set once the answer has text.
 	spoke bool
@@ -84,7 +85,7 @@ type turn struct {
 
 // newTurn makes a turn of a conversation. The request for its reservation or claim was sent at the instant
 // asked.
-func (a *Assistant) newTurn(who svc.Principal, model Model, exchange svc.Transcript, asked time.Time) *turn {
+func (a *Assistant) newTurn(who conversation.Principal, model Model, exchange conversation.Transcript, asked time.Time) *turn {
 	return &turn{
 		Assistant: a, who: who, model: model, conversation: exchange.Conversation, messages: exchange.Messages, actions: exchange.Actions,
 		renewed: asked, asked: asked,
@@ -92,20 +93,20 @@ func (a *Assistant) newTurn(who svc.Principal, model Model, exchange svc.Transcr
 }
 
 // start runs a turn: either its claim is stored, or, with a question, it stores its claim while it begins.
-func (a *Assistant) start(t *turn, asking *svc.TurnRequest) (*Turn, error) {
+func (a *Assistant) start(t *turn, asking *conversation.TurnRequest) (*Turn, error) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t.cancel = cancel
-	t.frames = newBuffer(t.conversation.Turn, svc.DisconnectGrace, func() { cancel(errLeft) })
+	t.frames = newBuffer(t.conversation.Turn, conversation.DisconnectGrace, func() { cancel(errLeft) })
 	if !a.enter(ctx, t, asking) {
 		cancel(errStopping)
 		t.giveBack(asking)
-		return nil, svc.Unavailable("The service", time.Second)
+		return nil, domain.Unavailable("The service", time.Second)
 	}
 	return &Turn{turn: t}, nil
 }
 
 // enter begins a turn unless the node is stopping.
-func (a *Assistant) enter(ctx context.Context, t *turn, asking *svc.TurnRequest) bool {
+func (a *Assistant) enter(ctx context.Context, t *turn, asking *conversation.TurnRequest) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stopped {
@@ -127,7 +128,7 @@ func (a *Assistant) enter(ctx context.Context, t *turn, asking *svc.TurnRequest)
 }
 
 // giveBack ends a turn that does not begin because the node is stopping.
-func (t *turn) giveBack(asking *svc.TurnRequest) {
+func (t *turn) giveBack(asking *conversation.TurnRequest) {
 	if asking == nil {
 		t.finish(context.Background(), errStopping)
 		return
@@ -141,7 +142,7 @@ func (t *turn) giveBack(asking *svc.TurnRequest) {
 // run runs the turn and records its end.
 func (t *turn) run(ctx context.Context) {
 	defer t.cancel(nil)
-	limited, stop := context.WithTimeoutCause(ctx, svc.TurnTime, errTime)
+	limited, stop := context.WithTimeoutCause(ctx, conversation.TurnTime, errTime)
 	defer stop()
 	err := t.workSafely(limited)
 	if cause := context.Cause(limited); err != nil && cause != nil {
@@ -191,11 +192,11 @@ func (t *turn) finish(ctx context.Context, cause error) {
 	switch {
 	case failure != nil:
 		t.fail(cause)
-	case svc.CodeOf(err) == svc.CodeConflict:
+	case domain.CodeOf(err) == domain.CodeConflict:
 		t.fail(errOver)
 	case err != nil:
 		t.Logger.Error("recording the end of a turn failed", "conversation", t.conversation.ID, "error", err)
-		t.frames.add("error", errorFrame{"error", "The end of the turn could not be recorded.", svc.CodeInternal})
+		t.frames.add("error", errorFrame{"error", "The end of the turn could not be recorded.", domain.CodeInternal})
 	default:
 		t.frames.add("status", statusFrame{"status", stateAfter(exchange.Conversation.State)})
 		t.frames.add("done", doneFrame{"done", t.conversation.ID, t.usage, t.rounds})
@@ -205,7 +206,7 @@ func (t *turn) finish(ctx context.Context, cause error) {
 // fail reports the reason why the turn failed.
 func (t *turn) fail(cause error) {
 	_, failure := ending(cause)
-	if failure.Code == svc.CodeInternal {
+	if failure.Code == domain.CodeInternal {
 		t.Logger.Error("a turn failed", "conversation", t.conversation.ID, "error", cause)
 	}
 	t.frames.add("error", errorFrame{"error", failure.Message, failure.Code})
@@ -214,7 +215,7 @@ func (t *turn) fail(cause error) {
 // release ends the frames and drops everything else of the turn.
 func (t *turn) release() {
 	t.frames.end()
-	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, svc.Audience{}, svc.Principal{}
+	t.messages, t.actions, t.loaded, t.audience, t.who = nil, nil, nil, conversation.Audience{}, conversation.Principal{}
 	t.mu.Lock()
 	t.over = true
 	t.mu.Unlock()
@@ -270,7 +271,7 @@ func (t *turn) work(ctx context.Context) error {
 			t.propose(*proposed)
 			return nil
 		}
-		if t.rounds >= svc.MaxRounds {
+		if t.rounds >= conversation.MaxRounds {
 			return noteRounds
 		}
 		grant, err := t.tokenGrant(ctx)

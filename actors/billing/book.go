@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/revenue"
 )
 
 // The billing actor.
@@ -18,7 +19,7 @@ import (
 //	owns       the billing connectors of the application, and the position of each reading
 //	persists   entities billingConnector and billingSync
 //	woken by   calls, and the wake-up sync when the next step of a reading is due
-//	limits     svc.MaxBillingConnectors; one step of each connector at a time
+//	limits     revenue.MaxBillingConnectors; one step of each connector at a time
 //	stops      after ten minutes without a message
 //
 // Every change is published to the index of this node and announced to the others.
@@ -36,14 +37,14 @@ const wakeAfter = 30 * time.Second
 // book is the core.
 type book struct {
 	identity   string
-	connectors map[string]svc.BillingConnector
-	syncs      map[string]svc.BillingSync
-	publish    func(svc.Version, []svc.ConnectedBilling)
+	connectors map[string]revenue.BillingConnector
+	syncs      map[string]revenue.BillingSync
+	publish    func(domain.Version, []revenue.ConnectedBilling)
 }
 
 type (
 	putConnector struct {
-		Connector svc.BillingConnector `json:"connector"`
+		Connector revenue.BillingConnector `json:"connector"`
 		// Before is the credential that the caller read; if it has changed since, the call is a conflict.
 		Before []byte `json:"before"`
 		// Reread discards the position of the reading, so that everything is read again.
@@ -55,8 +56,8 @@ type (
 	advanceSync struct {
 		ID string `json:"id"`
 		// Step is the step of the actor when the reading of Next began.
-		Step uint64          `json:"step"`
-		Next svc.BillingSync `json:"next"`
+		Step uint64              `json:"step"`
+		Next revenue.BillingSync `json:"next"`
 	}
 )
 
@@ -72,18 +73,18 @@ var (
 )
 
 // Restore rebuilds the connectors and their positions.
-func (b *book) Restore(entities []svc.Entity) error {
-	b.connectors, b.syncs = map[string]svc.BillingConnector{}, map[string]svc.BillingSync{}
+func (b *book) Restore(entities []domain.Entity) error {
+	b.connectors, b.syncs = map[string]revenue.BillingConnector{}, map[string]revenue.BillingSync{}
 	for _, entity := range entities {
 		switch entity.Kind {
 		case kindConnector:
-			one, err := grain.Decode[svc.BillingConnector](entity)
+			one, err := grain.Decode[revenue.BillingConnector](entity)
 			if err != nil {
 				return err
 			}
 			b.connectors[one.ID] = one
 		case kindSync:
-			one, err := grain.Decode[svc.BillingSync](entity)
+			one, err := grain.Decode[revenue.BillingSync](entity)
 			if err != nil {
 				return err
 			}
@@ -94,26 +95,26 @@ func (b *book) Restore(entities []svc.Entity) error {
 }
 
 // sorted returns the connectors by id.
-func (b *book) sorted() []svc.ConnectedBilling {
-	all := make([]svc.ConnectedBilling, 0, len(b.connectors))
+func (b *book) sorted() []revenue.ConnectedBilling {
+	all := make([]revenue.ConnectedBilling, 0, len(b.connectors))
 	for _, id := range slices.Sorted(maps.Keys(b.connectors)) {
-		all = append(all, svc.ConnectedBilling{BillingConnector: b.connectors[id], Sync: b.syncs[id]})
+		all = append(all, revenue.ConnectedBilling{BillingConnector: b.connectors[id], Sync: b.syncs[id]})
 	}
 	return all
 }
 
-func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]svc.ConnectedBilling], error) {
+func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]revenue.ConnectedBilling], error) {
 	return grain.Answer(b.sorted()), nil
 }
 
 // onPut makes a connector, or replaces the one with its id.
-func (b *book) onPut(now time.Time, m putConnector) (grain.Outcome[svc.ConnectedBilling], error) {
+func (b *book) onPut(now time.Time, m putConnector) (grain.Outcome[revenue.ConnectedBilling], error) {
 	known, found := b.connectors[m.Connector.ID]
 	switch {
 	case found && !slices.Equal(known.Sealed, m.Before):
-		return grain.Outcome[svc.ConnectedBilling]{}, svc.Errorf(svc.CodeConflict, "The credential was replaced meanwhile; look at the connector and try again.")
-	case !found && len(b.connectors) >= svc.MaxBillingConnectors:
-		return grain.Outcome[svc.ConnectedBilling]{}, &svc.Error{Code: svc.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d billing connectors already; delete one first.", svc.MaxBillingConnectors)}
+		return grain.Outcome[revenue.ConnectedBilling]{}, domain.Errorf(domain.CodeConflict, "The credential was replaced meanwhile; look at the connector and try again.")
+	case !found && len(b.connectors) >= revenue.MaxBillingConnectors:
+		return grain.Outcome[revenue.ConnectedBilling]{}, &domain.Error{Code: domain.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d billing connectors already; delete one first.", revenue.MaxBillingConnectors)}
 	case found:
 		m.Connector.Hook, m.Connector.CreatedAt = known.Hook, known.CreatedAt
 	default:
@@ -122,13 +123,13 @@ func (b *book) onPut(now time.Time, m putConnector) (grain.Outcome[svc.Connected
 	m.Connector.UpdatedAt = now
 	b.connectors[m.Connector.ID] = m.Connector
 	before := b.syncs[m.Connector.ID]
-	next := svc.BillingSync{Step: before.Step + 1, Position: before.Position, Through: before.Through, LastSyncAt: before.LastSyncAt, Items: before.Items, NextAt: now}
+	next := revenue.BillingSync{Step: before.Step + 1, Position: before.Position, Through: before.Through, LastSyncAt: before.LastSyncAt, Items: before.Items, NextAt: now}
 	if m.Reread {
 		next.Position, next.Through = nil, time.Time{}
 	}
 	b.syncs[m.Connector.ID] = next
-	return grain.Outcome[svc.ConnectedBilling]{
-		Answer: svc.ConnectedBilling{BillingConnector: m.Connector, Sync: next},
+	return grain.Outcome[revenue.ConnectedBilling]{
+		Answer: revenue.ConnectedBilling{BillingConnector: m.Connector, Sync: next},
 		Effects: grain.Effects{
 			Writes:  []grain.Write{grain.Put(kindConnector, m.Connector.ID, m.Connector), grain.Put(kindSync, m.Connector.ID, next)},
 			Wakeups: b.wakeups(now), After: b.changed,
@@ -137,15 +138,15 @@ func (b *book) onPut(now time.Time, m putConnector) (grain.Outcome[svc.Connected
 }
 
 // onDelete removes a connector. The items that it read stay.
-func (b *book) onDelete(now time.Time, m findConnector) (grain.Outcome[svc.ConnectedBilling], error) {
+func (b *book) onDelete(now time.Time, m findConnector) (grain.Outcome[revenue.ConnectedBilling], error) {
 	known, found := b.connectors[m.ID]
 	if !found {
-		return grain.Outcome[svc.ConnectedBilling]{}, svc.NotFound("billing connector")
+		return grain.Outcome[revenue.ConnectedBilling]{}, domain.NotFound("billing connector")
 	}
-	answer := svc.ConnectedBilling{BillingConnector: known, Sync: b.syncs[m.ID]}
+	answer := revenue.ConnectedBilling{BillingConnector: known, Sync: b.syncs[m.ID]}
 	delete(b.connectors, m.ID)
 	delete(b.syncs, m.ID)
-	return grain.Outcome[svc.ConnectedBilling]{Answer: answer, Effects: grain.Effects{
+	return grain.Outcome[revenue.ConnectedBilling]{Answer: answer, Effects: grain.Effects{
 		Writes: []grain.Write{grain.Delete(kindConnector, m.ID), grain.Delete(kindSync, m.ID)}, Wakeups: b.wakeups(now), After: b.changed,
 	}}, nil
 }
@@ -173,9 +174,9 @@ func (b *book) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error
 }
 
 // due returns the connectors that are read, ordered by the time of their next step.
-func (b *book) due() []svc.ConnectedBilling {
-	all := slices.DeleteFunc(b.sorted(), func(c svc.ConnectedBilling) bool { return !c.Reads() })
-	slices.SortStableFunc(all, func(x, y svc.ConnectedBilling) int {
+func (b *book) due() []revenue.ConnectedBilling {
+	all := slices.DeleteFunc(b.sorted(), func(c revenue.ConnectedBilling) bool { return !c.Reads() })
+	slices.SortStableFunc(all, func(x, y revenue.ConnectedBilling) int {
 		return cmp.Or(x.Sync.NextAt.Compare(y.Sync.NextAt), cmp.Compare(x.ID, y.ID))
 	})
 	return all
@@ -183,8 +184,8 @@ func (b *book) due() []svc.ConnectedBilling {
 
 // wakeups returns the wake-up at the time of the next step. A step that is due now is made at once; the wake-up repeats
 // it after a crash.
-func (b *book) wakeups(now time.Time) []svc.Wakeup {
-	wakeup := svc.Wakeup{Kind: kindBook, Identity: b.identity, Name: "sync"}
+func (b *book) wakeups(now time.Time) []domain.Wakeup {
+	wakeup := domain.Wakeup{Kind: kindBook, Identity: b.identity, Name: "sync"}
 	for _, c := range b.due() {
 		at := c.Sync.NextAt
 		if !at.After(now) {
@@ -194,7 +195,7 @@ func (b *book) wakeups(now time.Time) []svc.Wakeup {
 			wakeup.Due = at
 		}
 	}
-	return []svc.Wakeup{wakeup}
+	return []domain.Wakeup{wakeup}
 }
 
-func (b *book) changed(version svc.Version) { b.publish(version, b.sorted()) }
+func (b *book) changed(version domain.Version) { b.publish(version, b.sorted()) }

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/revenue"
 )
 
 // Sealer encrypts credentials.
@@ -30,34 +31,34 @@ type Connectors struct {
 }
 
 // List returns the connectors of an application by id.
-func (c *Connectors) List(ctx context.Context, ref svc.AppRef) ([]svc.ConnectedBilling, error) {
+func (c *Connectors) List(ctx context.Context, ref domain.AppRef) ([]revenue.ConnectedBilling, error) {
 	return bookList.Ask(ctx, c.Actors, ref.String(), grain.None{})
 }
 
 // Put makes the connector with an id, or replaces it; empty secrets stay as they are. It fails with invalid_request as
-// svc.BillingSpec.Validate and CheckBillingSecrets do, and with conflict if there are too many.
-func (c *Connectors) Put(ctx context.Context, app *svc.Application, id string, spec svc.BillingSpec, apiKey, signing svc.Secret) (svc.ConnectedBilling, error) {
+// revenue.BillingSpec.Validate and CheckBillingSecrets do, and with conflict if there are too many.
+func (c *Connectors) Put(ctx context.Context, app *domain.Application, id string, spec revenue.BillingSpec, apiKey, signing domain.Secret) (revenue.ConnectedBilling, error) {
 	problems := append(spec.Validate(app.Environments), spec.CheckBillingSecrets(apiKey, signing)...)
 	all, err := c.List(ctx, app.Ref())
 	if err != nil {
-		return svc.ConnectedBilling{}, err
+		return revenue.ConnectedBilling{}, err
 	}
-	made := svc.BillingConnector{ID: id, BillingSpec: spec}
-	var present svc.ConnectedBilling
-	if at := slices.IndexFunc(all, func(one svc.ConnectedBilling) bool { return one.ID == id }); at >= 0 {
+	made := revenue.BillingConnector{ID: id, BillingSpec: spec}
+	var present revenue.ConnectedBilling
+	if at := slices.IndexFunc(all, func(one revenue.ConnectedBilling) bool { return one.ID == id }); at >= 0 {
 		present = all[at]
 		made.Hook = present.Hook
 		if present.Provider != spec.Provider {
-			problems = append(problems, svc.FieldError{Field: "provider", Code: "conflict", Message: "The provider of a connector does not change; delete it and make another one."})
+			problems = append(problems, domain.FieldError{Field: "provider", Code: "conflict", Message: "The provider of a connector does not change; delete it and make another one."})
 		}
 	}
 	if len(problems) > 0 {
-		return present, svc.Invalid(problems...)
+		return present, domain.Invalid(problems...)
 	}
 	if made.Hook == "" {
 		made.Hook = c.Random.NewID(ctx, "bcn_")
 	}
-	if at := slices.IndexFunc(app.Environments, func(e svc.Environment) bool { return e.Slug == spec.Environment }); at >= 0 {
+	if at := slices.IndexFunc(app.Environments, func(e domain.Environment) bool { return e.Slug == spec.Environment }); at >= 0 {
 		made.Number = app.Environments[at].Number
 	}
 	if err := c.seal(&made, &present.BillingConnector, apiKey, signing); err != nil {
@@ -69,8 +70,8 @@ func (c *Connectors) Put(ctx context.Context, app *svc.Application, id string, s
 }
 
 // seal gives a connector the credential of the current one, with the new secrets in it.
-func (c *Connectors) seal(made, present *svc.BillingConnector, apiKey, signing svc.Secret) error {
-	if made.Provider != svc.BillingStripe {
+func (c *Connectors) seal(made, present *revenue.BillingConnector, apiKey, signing domain.Secret) error {
+	if made.Provider != revenue.BillingStripe {
 		return nil
 	}
 	before, err := credentialOf(c.Sealer, present)
@@ -79,32 +80,32 @@ func (c *Connectors) seal(made, present *svc.BillingConnector, apiKey, signing s
 	}
 	next := before.With(apiKey, signing, c.Now())
 	if next.APIKey == "" {
-		return svc.Invalid(svc.FieldError{Field: "apiKey", Code: "required", Message: "A connector of Stripe needs a key; a restricted one that only reads is best."})
+		return domain.Invalid(domain.FieldError{Field: "apiKey", Code: "required", Message: "A connector of Stripe needs a key; a restricted one that only reads is best."})
 	}
 	if problems := made.CheckBillingSecrets(next.APIKey, ""); len(problems) > 0 {
-		return svc.Invalid(problems...) // the environment has changed, and the key does not fit the new one
+		return domain.Invalid(problems...) // the environment has changed, and the key does not fit the new one
 	}
 	clear, err := json.Marshal(next)
 	if err != nil {
 		return fmt.Errorf("encoding a credential: %w", err)
 	}
-	made.Live, _ = svc.StripeKeyMode(next.APIKey)
+	made.Live, _ = revenue.StripeKeyMode(next.APIKey)
 	made.Sealed, made.HasSigningSecret = c.Sealer.Seal(made.Hook, clear), next.Signing != ""
 	return nil
 }
 
 // Delete removes a connector and returns its last state. It fails with not_found if there is no such connector.
-func (c *Connectors) Delete(ctx context.Context, ref svc.AppRef, id string) (svc.ConnectedBilling, error) {
+func (c *Connectors) Delete(ctx context.Context, ref domain.AppRef, id string) (revenue.ConnectedBilling, error) {
 	deleted, err := bookDelete.Ask(ctx, c.Actors, ref.String(), findConnector{ID: id})
 	return deleted, c.synced(ctx, ref, err)
 }
 
 // Hooked returns the connector that the address of a webhook names, its application, and its credential. It fails with
 // not_found if there is no such connector, or if it is disabled.
-func (c *Connectors) Hooked(hook string) (svc.AppRef, *svc.BillingConnector, svc.BillingCredential, error) {
+func (c *Connectors) Hooked(hook string) (domain.AppRef, *revenue.BillingConnector, revenue.BillingCredential, error) {
 	ref, connector := c.Index.hooked(hook)
 	if connector == nil || !connector.Reads() {
-		return ref, nil, svc.BillingCredential{}, svc.NotFound("billing connector")
+		return ref, nil, revenue.BillingCredential{}, domain.NotFound("billing connector")
 	}
 	credential, err := credentialOf(c.Sealer, connector)
 	return ref, connector, credential, err
@@ -112,7 +113,7 @@ func (c *Connectors) Hooked(hook string) (svc.AppRef, *svc.BillingConnector, svc
 
 // synced returns the error of a change once this node's index has the change. A change that does not arrive in time is
 // on its way.
-func (c *Connectors) synced(ctx context.Context, ref svc.AppRef, err error) error {
+func (c *Connectors) synced(ctx context.Context, ref domain.AppRef, err error) error {
 	if err != nil || c.Sync == nil {
 		return err
 	}

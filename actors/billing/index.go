@@ -3,8 +3,9 @@ package billing
 import (
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/revenue"
 )
 
 // Index is this node's snapshot of all billing connectors and of the positions of their readings.
@@ -16,15 +17,15 @@ type Index struct {
 
 // indexed holds the connectors of one application.
 type indexed struct {
-	version svc.Version
-	all     []svc.ConnectedBilling
+	version domain.Version
+	all     []revenue.ConnectedBilling
 }
 
 // NewIndex returns an empty snapshot.
 func NewIndex() *Index { return &Index{apps: map[string]indexed{}, hooks: map[string][2]string{}} }
 
 // Publish replaces the connectors of an application, unless a later version is known.
-func (x *Index) Publish(version svc.Version, app string, all []svc.ConnectedBilling) {
+func (x *Index) Publish(version domain.Version, app string, all []revenue.ConnectedBilling) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	before := x.apps[app]
@@ -45,29 +46,29 @@ func (x *Index) EntityKinds() []string { return []string{kindConnector, kindSync
 
 // PublishEntities publishes the connectors among the entities of one owner. A connector that cannot be decoded is
 // skipped.
-func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	app, version, connectors, ours := grain.DecodeOwned[svc.BillingConnector](entities, kindBook, kindConnector, skipped)
+func (x *Index) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
+	app, version, connectors, ours := grain.DecodeOwned[revenue.BillingConnector](entities, kindBook, kindConnector, skipped)
 	if !ours {
 		return
 	}
-	syncs := map[string]svc.BillingSync{}
+	syncs := map[string]revenue.BillingSync{}
 	for _, entity := range entities {
 		if entity.Deleted || entity.Kind != kindSync {
 			continue
 		}
-		if one := grain.DecodeOrSkip[svc.BillingSync](entity, skipped); one != nil {
+		if one := grain.DecodeOrSkip[revenue.BillingSync](entity, skipped); one != nil {
 			syncs[entity.ID] = *one
 		}
 	}
-	all := make([]svc.ConnectedBilling, len(connectors))
+	all := make([]revenue.ConnectedBilling, len(connectors))
 	for n, connector := range connectors {
-		all[n] = svc.ConnectedBilling{BillingConnector: connector, Sync: syncs[connector.ID]}
+		all[n] = revenue.ConnectedBilling{BillingConnector: connector, Sync: syncs[connector.ID]}
 	}
 	x.Publish(version, app, all)
 }
 
 // Connected returns the connectors of an environment. The result must not be changed.
-func (x *Index) Connected(ref svc.AppRef, environment uint64) (of []svc.ConnectedBilling) {
+func (x *Index) Connected(ref domain.AppRef, environment uint64) (of []revenue.ConnectedBilling) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, one := range x.apps[ref.String()].all {
@@ -79,7 +80,7 @@ func (x *Index) Connected(ref svc.AppRef, environment uint64) (of []svc.Connecte
 }
 
 // hooked returns the connector that the address of a webhook names, and its application, or nil.
-func (x *Index) hooked(hook string) (ref svc.AppRef, connector *svc.BillingConnector) {
+func (x *Index) hooked(hook string) (ref domain.AppRef, connector *revenue.BillingConnector) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	name, known := x.hooks[hook]

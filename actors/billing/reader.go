@@ -11,22 +11,23 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/revenue"
 )
 
 // Provider reads a billing system.
 type Provider interface {
-	// Step reads the items after a position; an empty one is the beginning. A failure is a *svc.BillingProblemError.
-	Step(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, position json.RawMessage) (svc.BillingStep, error)
+	// Step reads the items after a position; an empty one is the beginning. A failure is a *revenue.BillingProblemError.
+	Step(ctx context.Context, connector *revenue.BillingConnector, key domain.Secret, position json.RawMessage) (revenue.BillingStep, error)
 }
 
 // Log accepts billing items.
 type Log interface {
 	// AppendBilling returns once the log has acknowledged the items. Repeating it is harmless: ledgers count each id
 	// once.
-	AppendBilling(ctx context.Context, items []svc.BillingRow) error
+	AppendBilling(ctx context.Context, items []revenue.BillingRow) error
 }
 
 // Opener decrypts credentials.
@@ -43,7 +44,7 @@ type Ports struct {
 	Log      Log
 	Opener   Opener
 	// Allowed reports whether an application has the module revenue; without it no provider is called.
-	Allowed func(ctx context.Context, ref svc.AppRef) (bool, error)
+	Allowed func(ctx context.Context, ref domain.AppRef) (bool, error)
 	// Slots bounds the concurrent steps of all readers of the node.
 	Slots  chan struct{}
 	Logger *slog.Logger
@@ -78,7 +79,9 @@ func Kinds(node *grain.Node, ports *Ports) []cluster.Kind {
 }
 
 func newReader(node *grain.Node, ports *Ports, identity string) *reader {
-	core := &book{identity: identity, publish: func(version svc.Version, all []svc.ConnectedBilling) { ports.Index.Publish(version, identity, all) }}
+	core := &book{identity: identity, publish: func(version domain.Version, all []revenue.ConnectedBilling) {
+		ports.Index.Publish(version, identity, all)
+	}}
 	return &reader{Grain: grain.New(node, bookKind, identity, core), core: core, node: node, ports: ports, reading: map[string]bool{}}
 }
 
@@ -130,7 +133,7 @@ func (r *reader) pump(c actor.Context) {
 
 // step makes one step and stores the result in the actor. A step with a result that does not reach the actor is
 // repeated after the wake-up.
-func (r *reader) step(ctx context.Context, connected *svc.ConnectedBilling) {
+func (r *reader) step(ctx context.Context, connected *revenue.ConnectedBilling) {
 	reading, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	next, err := r.readOrRest(reading, connected)
@@ -138,9 +141,9 @@ func (r *reader) step(ctx context.Context, connected *svc.ConnectedBilling) {
 		return // the node stops
 	}
 	if err != nil {
-		problem, known := errors.AsType[*svc.BillingProblemError](err)
+		problem, known := errors.AsType[*revenue.BillingProblemError](err)
 		if !known {
-			problem = &svc.BillingProblemError{Problem: svc.BillingProviderAway}
+			problem = &revenue.BillingProblemError{Problem: revenue.BillingProviderAway}
 		}
 		r.ports.Logger.Warn("a step of a billing connector failed", "connector", connected.Hook, "problem", problem.Problem, "failures", connected.Sync.Failures+1)
 		next = connected.Sync.Fail(problem, r.node.Now())
@@ -153,11 +156,11 @@ func (r *reader) step(ctx context.Context, connected *svc.ConnectedBilling) {
 }
 
 // readOrRest makes one step if the application has the module.
-func (r *reader) readOrRest(ctx context.Context, connected *svc.ConnectedBilling) (svc.BillingSync, error) {
+func (r *reader) readOrRest(ctx context.Context, connected *revenue.ConnectedBilling) (revenue.BillingSync, error) {
 	allowed, err := r.ports.Allowed(ctx, refOf(r.Identity()))
 	switch {
 	case err != nil: // this service is away, as if the log were away
-		return svc.BillingSync{}, &svc.BillingProblemError{Problem: svc.BillingLogAway}
+		return revenue.BillingSync{}, &revenue.BillingProblemError{Problem: revenue.BillingLogAway}
 	case !allowed:
 		return connected.Sync.Rest(r.node.Now()), nil
 	}
@@ -165,31 +168,31 @@ func (r *reader) readOrRest(ctx context.Context, connected *svc.ConnectedBilling
 }
 
 // refOf returns the application of an actor.
-func refOf(identity string) (ref svc.AppRef) {
+func refOf(identity string) (ref domain.AppRef) {
 	ref.Org, ref.App, _ = strings.Cut(identity, "/")
 	return ref
 }
 
 // read makes one step and returns the state after it.
-func (r *reader) read(ctx context.Context, connected *svc.ConnectedBilling) (svc.BillingSync, error) {
+func (r *reader) read(ctx context.Context, connected *revenue.ConnectedBilling) (revenue.BillingSync, error) {
 	credential, err := credentialOf(r.ports.Opener, &connected.BillingConnector)
 	if err != nil || credential.APIKey == "" {
-		return svc.BillingSync{}, &svc.BillingProblemError{Problem: svc.BillingCredentialEmpty}
+		return revenue.BillingSync{}, &revenue.BillingProblemError{Problem: revenue.BillingCredentialEmpty}
 	}
 	step, err := r.ports.Provider.Step(ctx, &connected.BillingConnector, credential.APIKey, connected.Sync.Position)
 	if err != nil {
-		return svc.BillingSync{}, err
+		return revenue.BillingSync{}, err
 	}
 	if len(step.Items) > 0 {
 		if err := r.ports.Log.AppendBilling(ctx, step.Items); err != nil {
-			return svc.BillingSync{}, &svc.BillingProblemError{Problem: svc.BillingLogAway}
+			return revenue.BillingSync{}, &revenue.BillingProblemError{Problem: revenue.BillingLogAway}
 		}
 	}
 	return connected.Sync.Advance(&step, r.node.Now()), nil
 }
 
 // credentialOf opens the credential of a connector; it is empty if the connector has none.
-func credentialOf(opener Opener, connector *svc.BillingConnector) (credential svc.BillingCredential, err error) {
+func credentialOf(opener Opener, connector *revenue.BillingConnector) (credential revenue.BillingCredential, err error) {
 	if len(connector.Sealed) == 0 {
 		return credential, nil
 	}

@@ -12,13 +12,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/destination"
+	"svc/domain/revenue"
 )
 
-var web = svc.AppRef{Org: "acme", App: "web"}
+var web = domain.AppRef{Org: "acme", App: "web"}
 
 // desk is a node with a scripted provider, a log and a vault that does not encrypt.
 type desk struct {
@@ -30,23 +32,23 @@ type desk struct {
 	mu     sync.Mutex
 	steps  []string // the positions at which steps began; guarded by mu
 	items  []string
-	answer func(step int, position string) (svc.BillingStep, error)
+	answer func(step int, position string) (revenue.BillingStep, error)
 	lost   int   // how many times the log fails
 	off    bool  // whether the application has switched the module off
 	away   error // the error of the check, if it fails
 }
 
-func (d *desk) Step(_ context.Context, _ *svc.BillingConnector, key svc.Secret, position json.RawMessage) (svc.BillingStep, error) {
+func (d *desk) Step(_ context.Context, _ *revenue.BillingConnector, key domain.Secret, position json.RawMessage) (revenue.BillingStep, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if key != "rk_live_1" {
-		return svc.BillingStep{}, errors.New("another key")
+		return revenue.BillingStep{}, errors.New("another key")
 	}
 	d.steps = append(d.steps, string(position))
 	return d.answer(len(d.steps), string(position))
 }
 
-func (d *desk) AppendBilling(_ context.Context, rows []svc.BillingRow) error {
+func (d *desk) AppendBilling(_ context.Context, rows []revenue.BillingRow) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.lost > 0 {
@@ -62,7 +64,7 @@ func (d *desk) AppendBilling(_ context.Context, rows []svc.BillingRow) error {
 func (d *desk) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
 func (d *desk) Seal(_ string, clear []byte) []byte           { return clear }
 
-func (d *desk) allowed(_ context.Context, ref svc.AppRef) (bool, error) {
+func (d *desk) allowed(_ context.Context, ref domain.AppRef) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return ref == web && !d.off, d.away
@@ -85,20 +87,20 @@ func (d *desk) wake(t *testing.T) {
 }
 
 // state returns the connector in this node's index.
-func (d *desk) state() svc.ConnectedBilling {
+func (d *desk) state() revenue.ConnectedBilling {
 	all := d.ports.Index.Connected(web, 7)
 	if len(all) == 0 {
-		return svc.ConnectedBilling{}
+		return revenue.ConnectedBilling{}
 	}
 	return all[0]
 }
 
-func app() *svc.Application {
-	return &svc.Application{Organization: svc.Organization{Slug: "acme"}, Slug: "web", Environments: []svc.Environment{{Slug: "production", Number: 7}, {Slug: "staging", Number: 8}}}
+func app() *domain.Application {
+	return &domain.Application{Organization: domain.Organization{Slug: "acme"}, Slug: "web", Environments: []domain.Environment{{Slug: "production", Number: 7}, {Slug: "staging", Number: 8}}}
 }
 
-func stripeSpec() svc.BillingSpec {
-	return svc.BillingSpec{Provider: svc.BillingStripe, Environment: "production", Enabled: true, Customers: svc.CustomersByMetadata}
+func stripeSpec() revenue.BillingSpec {
+	return revenue.BillingSpec{Provider: revenue.BillingStripe, Environment: "production", Enabled: true, Customers: revenue.CustomersByMetadata}
 }
 
 func play(t *testing.T, test func(t *testing.T, d *desk)) {
@@ -123,11 +125,11 @@ func play(t *testing.T, test func(t *testing.T, d *desk)) {
 }
 
 // pages answers three pages and then nothing new.
-func pages(_ int, position string) (svc.BillingStep, error) {
+func pages(_ int, position string) (revenue.BillingStep, error) {
 	next := map[string]string{"": `"1"`, `"1"`: `"2"`, `"2"`: `"end"`, `"end"`: `"end"`}[position]
-	step := svc.BillingStep{Position: json.RawMessage(next), More: next != `"end"`}
+	step := revenue.BillingStep{Position: json.RawMessage(next), More: next != `"end"`}
 	if position != `"end"` {
-		step.Items = []svc.BillingRow{{ID: next}}
+		step.Items = []revenue.BillingRow{{ID: next}}
 	}
 	if next == `"end"` {
 		step.Through = time.Now()
@@ -139,9 +141,9 @@ func pages(_ int, position string) (svc.BillingStep, error) {
 // pauses are respected.
 func TestAReadingGoesOn(t *testing.T) {
 	play(t, func(t *testing.T, d *desk) {
-		d.answer = func(step int, position string) (svc.BillingStep, error) {
+		d.answer = func(step int, position string) (revenue.BillingStep, error) {
 			if step == 2 {
-				return svc.BillingStep{}, &svc.BillingProblemError{Problem: svc.BillingLimited, RetryAfter: 10 * time.Second}
+				return revenue.BillingStep{}, &revenue.BillingProblemError{Problem: revenue.BillingLimited, RetryAfter: 10 * time.Second}
 			}
 			return pages(step, position)
 		}
@@ -149,7 +151,7 @@ func TestAReadingGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if got := d.state(); got.Sync.Problem != svc.BillingLimited || got.State(false, time.Now()) != svc.BillingFailing || got.Known() || !got.Sync.NextAt.Equal(time.Now().Add(10*time.Second)) {
+		if got := d.state(); got.Sync.Problem != revenue.BillingLimited || got.State(false, time.Now()) != revenue.BillingFailing || got.Known() || !got.Sync.NextAt.Equal(time.Now().Add(10*time.Second)) {
 			t.Errorf("after a refusal the state is %+v", got.Sync)
 		}
 		time.Sleep(9 * time.Second)
@@ -162,7 +164,7 @@ func TestAReadingGoesOn(t *testing.T) {
 		d.lost = 1
 		d.mu.Unlock()
 		d.wake(t)
-		if got := d.state(); got.Sync.Problem != svc.BillingLogAway || string(got.Sync.Position) != `"1"` {
+		if got := d.state(); got.Sync.Problem != revenue.BillingLogAway || string(got.Sync.Position) != `"1"` {
 			t.Errorf("without the log the state is %+v", got.Sync)
 		}
 		d.EvictAll()
@@ -172,10 +174,10 @@ func TestAReadingGoesOn(t *testing.T) {
 		if want := []string{`"1"`, `"2"`, `"end"`}; !slices.Equal(d.items, want) {
 			t.Errorf("the log has %v, want %v", d.items, want)
 		}
-		if got.State(false, time.Now()) != svc.BillingCurrent || !got.Known() || got.Sync.Items != 3 || !got.Sync.NextAt.Equal(time.Now().Add(svc.BillingPollEvery)) {
+		if got.State(false, time.Now()) != revenue.BillingCurrent || !got.Known() || got.Sync.Items != 3 || !got.Sync.NextAt.Equal(time.Now().Add(revenue.BillingPollEvery)) {
 			t.Errorf("at the end the state is %+v", got.Sync)
 		}
-		if got.State(false, time.Now().Add(time.Hour)) != svc.BillingFailing {
+		if got.State(false, time.Now().Add(time.Hour)) != revenue.BillingFailing {
 			t.Error("a connector that nobody reads for an hour is current")
 		}
 	})
@@ -185,7 +187,7 @@ func TestAReadingGoesOn(t *testing.T) {
 func TestChangesBetweenSteps(t *testing.T) {
 	play(t, func(t *testing.T, d *desk) {
 		held := make(chan struct{})
-		d.answer = func(step int, position string) (svc.BillingStep, error) {
+		d.answer = func(step int, position string) (revenue.BillingStep, error) {
 			if step == 1 {
 				d.mu.Unlock()
 				<-held
@@ -207,16 +209,16 @@ func TestChangesBetweenSteps(t *testing.T) {
 			t.Errorf("steps began at %q, want %q", d.steps, want)
 		}
 		_, connector, credential, err := d.connectors.Hooked("bcn_1")
-		if err != nil || connector.ID != "stripe" || !slices.Equal(credential.SigningSecrets(time.Now()), []svc.Secret{"whsec_2", "whsec_1"}) || credential.APIKey != "rk_live_1" {
+		if err != nil || connector.ID != "stripe" || !slices.Equal(credential.SigningSecrets(time.Now()), []domain.Secret{"whsec_2", "whsec_1"}) || credential.APIKey != "rk_live_1" {
 			t.Errorf("the webhook has %v, %v", credential.SigningSecrets(time.Now()), err)
 		}
-		if later := credential.SigningSecrets(time.Now().Add(svc.SecretRotation)); len(later) != 1 {
+		if later := credential.SigningSecrets(time.Now().Add(destination.SecretRotation)); len(later) != 1 {
 			t.Errorf("after a day %d secrets verify", len(later))
 		}
 		if gone, err := d.connectors.Delete(t.Context(), web, "stripe"); err != nil || gone.ID != "stripe" {
 			t.Errorf("deleting: %v", err)
 		}
-		if _, _, _, err := d.connectors.Hooked("bcn_1"); svc.CodeOf(err) != svc.CodeNotFound {
+		if _, _, _, err := d.connectors.Hooked("bcn_1"); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("the webhook of a connector that is gone: %v", err)
 		}
 		if left := append(d.store.Present(kindConnector), d.store.Present(kindSync)...); len(left) != 0 {
@@ -235,42 +237,42 @@ func TestAModuleThatIsOffRests(t *testing.T) {
 		}
 		synctest.Wait()
 		before := d.state()
-		if before.State(false, time.Now()) != svc.BillingCurrent {
+		if before.State(false, time.Now()) != revenue.BillingCurrent {
 			t.Fatalf("the first reading ends with %+v", before.Sync)
 		}
 		d.set(func() {
-			d.answer = func(int, string) (svc.BillingStep, error) {
-				return svc.BillingStep{}, &svc.BillingProblemError{Problem: svc.BillingProviderAway}
+			d.answer = func(int, string) (revenue.BillingStep, error) {
+				return revenue.BillingStep{}, &revenue.BillingProblemError{Problem: revenue.BillingProviderAway}
 			}
 		})
-		time.Sleep(svc.BillingPollEvery)
+		time.Sleep(revenue.BillingPollEvery)
 		d.wake(t)
-		if got := d.state(); got.State(false, time.Now()) != svc.BillingFailing {
+		if got := d.state(); got.State(false, time.Now()) != revenue.BillingFailing {
 			t.Fatalf("after a failure the state is %+v", got.Sync)
 		}
 		d.set(func() { d.off, d.answer, d.steps = true, pages, nil })
 		for range 120 {
-			time.Sleep(svc.BillingPollEvery)
+			time.Sleep(revenue.BillingPollEvery)
 			d.wake(t)
 		}
 		got := d.state()
 		if len(d.steps) != 0 || string(got.Sync.Position) != string(before.Sync.Position) || !got.Sync.LastSyncAt.Equal(before.Sync.LastSyncAt) || got.Sync.Failures != 0 {
 			t.Errorf("while the module is off %d steps were made, and the state is %+v", len(d.steps), got.Sync)
 		}
-		if got.State(false, time.Now()) != svc.BillingSyncing || !got.Known() {
+		if got.State(false, time.Now()) != revenue.BillingSyncing || !got.Known() {
 			t.Errorf("a reading that rests is %s", got.State(false, time.Now()))
 		}
 		d.set(func() { d.off, d.away = false, errors.New("the application's actor is away") })
-		time.Sleep(svc.BillingPollEvery)
+		time.Sleep(revenue.BillingPollEvery)
 		d.wake(t)
-		if got := d.state(); len(d.steps) != 0 || got.State(false, time.Now()) != svc.BillingFailing {
+		if got := d.state(); len(d.steps) != 0 || got.State(false, time.Now()) != revenue.BillingFailing {
 			t.Errorf("while nobody knows of the module %d steps were made, and the state is %+v", len(d.steps), got.Sync)
 		}
 		d.set(func() { d.away = nil })
-		time.Sleep(svc.BillingPollEvery)
+		time.Sleep(revenue.BillingPollEvery)
 		d.wake(t)
 		got = d.state()
-		if want := []string{`"end"`}; !slices.Equal(d.steps, want) || got.State(false, time.Now()) != svc.BillingCurrent {
+		if want := []string{`"end"`}; !slices.Equal(d.steps, want) || got.State(false, time.Now()) != revenue.BillingCurrent {
 			t.Errorf("when the module is on again steps begin at %q, want %q; the state is %+v", d.steps, want, got.Sync)
 		}
 	})
@@ -280,10 +282,10 @@ func TestAModuleThatIsOffRests(t *testing.T) {
 func TestConnectorsThatAreRefused(t *testing.T) {
 	play(t, func(t *testing.T, d *desk) {
 		d.answer = pages
-		refused := func(what string, spec svc.BillingSpec, key, signing svc.Secret, want string) {
+		refused := func(what string, spec revenue.BillingSpec, key, signing domain.Secret, want string) {
 			t.Helper()
 			_, err := d.connectors.Put(t.Context(), app(), "one", spec, key, signing)
-			if problem, ok := errors.AsType[*svc.Error](err); !ok || len(problem.Fields) == 0 || problem.Fields[0].Field != want || strings.Contains(err.Error(), "secretpart") {
+			if problem, ok := errors.AsType[*domain.Error](err); !ok || len(problem.Fields) == 0 || problem.Fields[0].Field != want || strings.Contains(err.Error(), "secretpart") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -294,11 +296,11 @@ func TestConnectorsThatAreRefused(t *testing.T) {
 		refused("no signing secret", test, "rk_live_1", "secretpart", "signingSecret")
 		test.Environment = "moon"
 		refused("an environment that is not there", test, "rk_live_1", "", "environment")
-		if _, err := d.connectors.Put(t.Context(), app(), "one", svc.BillingSpec{Provider: svc.BillingGeneric, Environment: "production", Enabled: true, Customers: svc.CustomersByMetadata}, "", ""); err != nil {
+		if _, err := d.connectors.Put(t.Context(), app(), "one", revenue.BillingSpec{Provider: revenue.BillingGeneric, Environment: "production", Enabled: true, Customers: revenue.CustomersByMetadata}, "", ""); err != nil {
 			t.Fatal(err)
 		}
 		refused("another provider", stripeSpec(), "rk_live_1", "", "provider")
-		if all, err := d.connectors.List(t.Context(), web); err != nil || len(all) != 1 || all[0].State(false, time.Now()) != svc.BillingWaiting || all[0].State(true, time.Now()) != svc.BillingCurrent {
+		if all, err := d.connectors.List(t.Context(), web); err != nil || len(all) != 1 || all[0].State(false, time.Now()) != revenue.BillingWaiting || all[0].State(true, time.Now()) != revenue.BillingCurrent {
 			t.Errorf("%v, %v", all, err)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain/campaign"
 )
 
 // openedChunk is the state of a chunk that a run is sending.
@@ -18,7 +18,7 @@ type openedChunk struct {
 // fetchedChunk is a chunk that was read.
 type fetchedChunk struct {
 	chunk
-	recipients []svc.CampaignRecipient
+	recipients []campaign.Recipient
 	err        error
 }
 
@@ -36,14 +36,14 @@ func (r *run) fetch(ctx context.Context) {
 	r.fetching = true
 	first, count := r.state.Next, int(min(chunkSize, r.state.Rows-r.state.Next))
 	r.side.Go(func() {
-		one := fetchedChunk{chunk: chunk{First: first, Fates: slices.Repeat([]byte{byte(svc.RecipientErased)}, count)}}
+		one := fetchedChunk{chunk: chunk{First: first, Fates: slices.Repeat([]byte{byte(campaign.RecipientErased)}, count)}}
 		var duplicates map[uint32]bool
 		one.recipients, duplicates, one.err = r.ports.Store.Recipients(ctx, &r.campaign, r.batches(), first, count)
 		for i := range one.recipients {
 			number := one.recipients[i].Number
-			fate := svc.RecipientQueued
+			fate := campaign.RecipientQueued
 			if duplicates[number] {
-				fate = svc.RecipientDuplicate
+				fate = campaign.RecipientDuplicate
 			}
 			one.Fates[number-first] = byte(fate)
 		}
@@ -67,28 +67,28 @@ func (r *run) take(ctx context.Context, one fetchedChunk) error {
 }
 
 // open queues the remaining recipients of a chunk for attempts.
-func (r *run) open(c *chunk, recipients []svc.CampaignRecipient) {
+func (r *run) open(c *chunk, recipients []campaign.Recipient) {
 	opened := &openedChunk{chunk: *c, visitors: make([]uint64, len(c.Fates))}
 	present := make([]bool, len(c.Fates))
 	for _, recipient := range recipients {
 		at := recipient.Number - c.First
 		opened.visitors[at], present[at] = recipient.Visitor, true
-		one := job{CampaignRecipient: recipient, attempts: c.Tries[recipient.Number].Attempts, due: c.Tries[recipient.Number].Next}
-		switch svc.CampaignFate(c.Fates[at]) {
-		case svc.RecipientQueued:
+		one := job{Recipient: recipient, attempts: c.Tries[recipient.Number].Attempts, due: c.Tries[recipient.Number].Next}
+		switch campaign.Fate(c.Fates[at]) {
+		case campaign.RecipientQueued:
 			r.ready = append(r.ready, one)
-		case svc.RecipientWaits:
+		case campaign.RecipientWaits:
 			r.retries = append(r.retries, one)
 		default: // it is over
 		}
 	}
 	for at, fate := range c.Fates {
-		if svc.CampaignFate(fate).Over() {
+		if campaign.Fate(fate).Over() {
 			continue
 		}
 		opened.left++
 		if !present[at] { // its row was removed with the person
-			r.ready = append(r.ready, job{CampaignRecipient: svc.CampaignRecipient{Number: c.First + uint32(at)}})
+			r.ready = append(r.ready, job{Recipient: campaign.Recipient{Number: c.First + uint32(at)}})
 		}
 	}
 	r.chunks[c.First] = opened
@@ -101,7 +101,7 @@ func (r *run) finish(ctx context.Context, one *ask) {
 			continue
 		}
 		c.record(int(one.job.Number-first), one.result)
-		if one.result.Fate == svc.RecipientWaits {
+		if one.result.Fate == campaign.RecipientWaits {
 			one.job.attempts, one.job.due = one.result.Attempts, one.result.Next
 			r.retries = append(r.retries, one.job)
 			return
@@ -120,10 +120,10 @@ func (r *run) close(ctx context.Context, first uint32) {
 	}
 	r.side.Go(func() {
 		at := r.now()
-		outcomes := make([]svc.CampaignOutcome, len(c.Fates))
+		outcomes := make([]campaign.Outcome, len(c.Fates))
 		for i, fate := range c.Fates {
 			number := first + uint32(i)
-			outcomes[i] = svc.CampaignOutcome{Number: number, Visitor: c.visitors[i], Fate: svc.CampaignFate(fate), At: at, Detail: c.Details[number]}
+			outcomes[i] = campaign.Outcome{Number: number, Visitor: c.visitors[i], Fate: campaign.Fate(fate), At: at, Detail: c.Details[number]}
 		}
 		err := r.ports.Store.AppendOutcomes(ctx, &r.campaign, outcomes)
 		if err == nil {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
 )
 
 // again is the pause between a failed run and the next one.
@@ -45,9 +45,9 @@ func senderRow(node *grain.Node, ports *Ports) cluster.Kind {
 }
 
 // refOf returns the application and the campaign of an identity.
-func refOf(identity string) (ref svc.AppRef, id string) {
+func refOf(identity string) (ref domain.AppRef, id string) {
 	parts := strings.SplitN(identity, "/", 3)
-	return svc.AppRef{Org: parts[0], App: parts[1]}, parts[2]
+	return domain.AppRef{Org: parts[0], App: parts[1]}, parts[2]
 }
 
 // Receive handles one message of the mailbox.

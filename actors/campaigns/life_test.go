@@ -4,9 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/campaign"
 )
 
 // wrote is the outcome of a method that answers and writes.
@@ -16,8 +17,8 @@ func wrote(answer any, writes ...grain.Write) grain.Outcome[any] {
 
 // TestBookLife takes a campaign from its draft to its end.
 func TestBookLife(t *testing.T) {
-	ada, bob := svc.LedgerActor{ID: "usr_1", Name: "Ada"}, svc.LedgerActor{ID: "usr_2", Name: "Bob"}
-	must := func(m svc.Mailing, err error) svc.Mailing {
+	ada, bob := domain.LedgerActor{ID: "usr_1", Name: "Ada"}, domain.LedgerActor{ID: "usr_2", Name: "Bob"}
+	must := func(m campaign.Mailing, err error) campaign.Mailing {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -25,50 +26,50 @@ func TestBookLife(t *testing.T) {
 		return m
 	}
 	at := actorstest.At
-	draft := svc.Mailing{
-		ID: "cmp_1", CampaignSpec: svc.CampaignSpec{Name: "Spring", Channels: []svc.CampaignChannel{svc.ChannelMail}, Rate: 20}, ContentHash: "a",
-		Status: svc.CampaignDraft, Revision: 1, Author: ada, Editors: []string{ada.ID}, CreatedAt: at(0), UpdatedAt: at(0), RetentionDays: 30,
+	draft := campaign.Mailing{
+		ID: "cmp_1", Spec: campaign.Spec{Name: "Spring", Channels: []campaign.Channel{campaign.ChannelMail}, Rate: 20}, ContentHash: "a",
+		Status: campaign.Draft, Revision: 1, Author: ada, Editors: []string{ada.ID}, CreatedAt: at(0), UpdatedAt: at(0), RetentionDays: 30,
 	}
-	spec := draft.CampaignSpec
+	spec := draft.Spec
 	spec.Name = "Summer"
 	edited := must(draft.Edited(spec, "b", ada, at(1)))
 	edited.RetentionDays = 60
 	pending := must(edited.Submitted(ada, at(2)))
-	approved := must(pending.Decided(svc.CampaignDecision{Approved: true, By: bob, At: at(4)}))
-	scheduled := must(approved.Controlled(svc.CampaignSchedule, at(time.Hour), at(5)))
-	sending := scheduled.Moved(svc.CampaignSending, at(time.Hour))
-	paused := must(sending.Controlled(svc.CampaignPause, time.Time{}, at(2*time.Hour)))
-	resumed := must(paused.Controlled(svc.CampaignResume, time.Time{}, at(3*time.Hour)))
+	approved := must(pending.Decided(campaign.Decision{Approved: true, By: bob, At: at(4)}))
+	scheduled := must(approved.Controlled(campaign.Schedule, at(time.Hour), at(5)))
+	sending := scheduled.Moved(campaign.Sending, at(time.Hour))
+	paused := must(sending.Controlled(campaign.Pause, time.Time{}, at(2*time.Hour)))
+	resumed := must(paused.Controlled(campaign.Resume, time.Time{}, at(3*time.Hour)))
 	failed := resumed
 	failed.Problem = "audience_gone"
-	failed = failed.Moved(svc.CampaignFailed, at(4*time.Hour))
-	kept := func(m svc.Mailing) grain.Outcome[any] { return wrote(m, grain.Put(kindCampaign, m.ID, m)) }
-	changed := svc.Errorf(svc.CodePrecondition, "The campaign was changed meanwhile; read it again.")
-	own := &svc.Error{Code: svc.CodeForbidden, Reason: "own_campaign", Message: "Another member approves a campaign than those who wrote or submitted it."}
-	wrong := &svc.Error{Code: svc.CodeConflict, Reason: "wrong_status", Message: "The campaign is sending, so it cannot be edited."}
+	failed = failed.Moved(campaign.Failed, at(4*time.Hour))
+	kept := func(m campaign.Mailing) grain.Outcome[any] { return wrote(m, grain.Put(kindCampaign, m.ID, m)) }
+	changed := domain.Errorf(domain.CodePrecondition, "The campaign was changed meanwhile; read it again.")
+	own := &domain.Error{Code: domain.CodeForbidden, Reason: "own_campaign", Message: "Another member approves a campaign than those who wrote or submitted it."}
+	wrong := &domain.Error{Code: domain.CodeConflict, Reason: "wrong_status", Message: "The campaign is sending, so it cannot be edited."}
 	find, finish := findCampaign{"cmp_1"}, finishCampaign{"cmp_1", "audience_gone"}
 	steps := []actorstest.Step{
 		{Name: "none", Method: "list", Message: grain.None{}, Want: wrote(nil)},
-		{Name: "none of this id", Method: "get", Message: find, Err: svc.NotFound("campaign")},
+		{Name: "none of this id", Method: "get", Message: find, Err: domain.NotFound("campaign")},
 		{Name: "created", Method: "create", Message: draft, Want: kept(draft)},
 		{Name: "created again", Method: "create", Message: draft, Want: wrote(draft)},
 		{Name: "found", Method: "get", Message: find, Want: wrote(draft)},
 		{Name: "an old revision", After: 1, Method: "edit", Message: editCampaign{"cmp_1", spec, "b", 60, ada, 7}, Err: changed},
 		{Name: "edited", After: 1, Method: "edit", Message: editCampaign{"cmp_1", spec, "b", 60, ada, 1}, Want: kept(edited)},
 		{Name: "submitted", After: 2, Method: "submit", Message: submitCampaign{"cmp_1", ada, 2}, Want: kept(pending)},
-		{Name: "approved by its author", After: 3, Method: "decide", Message: decideCampaign{"cmp_1", svc.CampaignDecision{Approved: true, By: ada}, 3}, Err: own},
-		{Name: "approved", After: 4, Method: "decide", Message: decideCampaign{"cmp_1", svc.CampaignDecision{Approved: true, By: bob}, 3}, Want: kept(approved)},
-		{Name: "scheduled", After: 5, Method: "control", Message: controlCampaign{ID: "cmp_1", Action: svc.CampaignSchedule, At: at(time.Hour)}, Want: kept(scheduled)},
+		{Name: "approved by its author", After: 3, Method: "decide", Message: decideCampaign{"cmp_1", campaign.Decision{Approved: true, By: ada}, 3}, Err: own},
+		{Name: "approved", After: 4, Method: "decide", Message: decideCampaign{"cmp_1", campaign.Decision{Approved: true, By: bob}, 3}, Want: kept(approved)},
+		{Name: "scheduled", After: 5, Method: "control", Message: controlCampaign{ID: "cmp_1", Action: campaign.Schedule, At: at(time.Hour)}, Want: kept(scheduled)},
 		{Name: "begun too early", After: time.Hour - 1, Method: "begin", Message: find, Want: wrote(scheduled)},
 		{Name: "begun", After: time.Hour, Method: "begin", Message: find, Want: kept(sending)},
 		{Name: "begun again", After: time.Hour + 1, Method: "begin", Message: find, Want: wrote(sending)},
 		{Name: "edited while it is sent", After: time.Hour + 1, Method: "edit", Message: editCampaign{ID: "cmp_1", By: ada}, Err: wrong},
-		{Name: "paused", After: 2 * time.Hour, Method: "control", Message: controlCampaign{ID: "cmp_1", Action: svc.CampaignPause}, Want: kept(paused)},
+		{Name: "paused", After: 2 * time.Hour, Method: "control", Message: controlCampaign{ID: "cmp_1", Action: campaign.Pause}, Want: kept(paused)},
 		{Name: "its run ends late", After: 2 * time.Hour, Method: "finish", Message: finish, Want: wrote(paused)},
-		{Name: "resumed", After: 3 * time.Hour, Method: "control", Message: controlCampaign{ID: "cmp_1", Action: svc.CampaignResume}, Want: kept(resumed)},
+		{Name: "resumed", After: 3 * time.Hour, Method: "control", Message: controlCampaign{ID: "cmp_1", Action: campaign.Resume}, Want: kept(resumed)},
 		{Name: "failed", After: 4 * time.Hour, Method: "finish", Message: finish, Want: kept(failed)},
 		{Name: "failed again", After: 5 * time.Hour, Method: "finish", Message: finish, Want: wrote(failed)},
-		{Name: "all", After: 5 * time.Hour, Method: "list", Message: grain.None{}, Want: wrote([]svc.Mailing{failed})},
+		{Name: "all", After: 5 * time.Hour, Method: "list", Message: grain.None{}, Want: wrote([]campaign.Mailing{failed})},
 	}
 	actorstest.Play(t, bookKind, func() *book { return &book{} }, true, steps)
 	actorstest.WantEveryMethod(t, bookKind, steps)
@@ -77,7 +78,7 @@ func TestBookLife(t *testing.T) {
 // senderWoken returns the effects of a sender that is to be woken at an instant, or never for the zero time.
 func senderWoken(due time.Time) grain.Outcome[any] {
 	return grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{
-		Writes: []grain.Write{grain.Put(kindDue, "due", due)}, Wakeups: []svc.Wakeup{{Kind: kindSender, Identity: "acme/web/cmp_1", Name: "send", Due: due}},
+		Writes: []grain.Write{grain.Put(kindDue, "due", due)}, Wakeups: []domain.Wakeup{{Kind: kindSender, Identity: "acme/web/cmp_1", Name: "send", Due: due}},
 	}}
 }
 
@@ -85,11 +86,11 @@ func senderWoken(due time.Time) grain.Outcome[any] {
 // without a result.
 func TestSenderLife(t *testing.T) {
 	at := actorstest.At
-	texts := svc.CampaignContent{Subject: "Hi", Text: "Hi"}
-	other := &svc.Error{Code: svc.CodeConflict, Reason: "other_run", Message: "Another run sends the campaign."}
+	texts := campaign.Content{Subject: "Hi", Text: "Hi"}
+	other := &domain.Error{Code: domain.CodeConflict, Reason: "other_run", Message: "Another run sends the campaign."}
 	first := sendingState{Run: "run_1"}
 	page := batch{Number: 7, Size: 3}
-	collected := sendingState{Run: "run_1", Batches: []batch{page}, Collected: true, Rows: 3, Progress: svc.CampaignProgress{Size: 5, TakenAt: at(2), Skips: svc.CampaignSkips{NoAddress: 2}}}
+	collected := sendingState{Run: "run_1", Batches: []batch{page}, Collected: true, Rows: 3, Progress: campaign.Progress{Size: 5, TakenAt: at(2), Skips: campaign.Skips{NoAddress: 2}}}
 	opened := collected
 	opened.Next = 3
 	second := opened
@@ -109,10 +110,10 @@ func TestSenderLife(t *testing.T) {
 	steps := []actorstest.Step{
 		{Name: "texts", Method: "write", Message: texts, Want: wrote(grain.None{}, grain.Put(kindContent, texts.Hash(), keptContent{texts, at(0)}))},
 		{Name: "they are read", Method: "read", Message: readContent{texts.Hash()}, Want: wrote(texts)},
-		{Name: "others", Method: "read", Message: readContent{"other"}, Err: svc.NotFound("text of the campaign")},
+		{Name: "others", Method: "read", Message: readContent{"other"}, Err: domain.NotFound("text of the campaign")},
 		{Name: "a run", After: 1, Method: "resume", Message: resumeRun{"run_1"}, Want: wrote(resumed{State: first}, sending(first))},
 		{Name: "a page of another run", After: 2, Method: "collect", Message: collectPage{Run: "run_0", Batch: page}, Err: other},
-		{Name: "a page", After: 2, Method: "collect", Message: collectPage{Run: "run_1", Batch: page, Skips: svc.CampaignSkips{NoAddress: 2}, Done: true}, Want: wrote(collected, sending(collected))},
+		{Name: "a page", After: 2, Method: "collect", Message: collectPage{Run: "run_1", Batch: page, Skips: campaign.Skips{NoAddress: 2}, Done: true}, Want: wrote(collected, sending(collected))},
 		{Name: "the page again", After: 3, Method: "collect", Message: collectPage{Run: "run_1", Batch: page}, Want: wrote(collected)},
 		{Name: "a chunk", After: 4, Method: "open", Message: openChunk{"run_1", all}, Want: wrote(grain.None{}, fates("qqq", nil), sending(opened))},
 		{Name: "the chunk again", After: 4, Method: "open", Message: openChunk{"run_1", all}, Want: wrote(grain.None{})},
@@ -122,7 +123,7 @@ func TestSenderLife(t *testing.T) {
 		},
 		{Name: "the claim again", After: 6, Method: "step", Message: step{Run: "run_1", Claims: []uint32{0}, Budget: 1}, Want: wrote(stepped{[]uint32{0}, hour(5, 1)})},
 		{
-			Name: "sent, and the next in this hour", After: 7, Method: "step", Message: step{Run: "run_1", Claims: []uint32{1}, Results: []result{{Number: 0, Fate: svc.RecipientSent}}, Budget: 1},
+			Name: "sent, and the next in this hour", After: 7, Method: "step", Message: step{Run: "run_1", Claims: []uint32{1}, Results: []result{{Number: 0, Fate: campaign.RecipientSent}}, Budget: 1},
 			Want: wrote(stepped{[]uint32{}, hour(5, 1)}, fates("sqq", nil)),
 		},
 		{
@@ -131,7 +132,7 @@ func TestSenderLife(t *testing.T) {
 		},
 		{
 			Name: "postponed, and the last without a budget", After: time.Hour + 6, Method: "step",
-			Message: step{Run: "run_1", Claims: []uint32{2}, Results: []result{{Number: 1, Fate: svc.RecipientWaits, Attempts: 1, Next: at(2 * time.Hour)}}},
+			Message: step{Run: "run_1", Claims: []uint32{2}, Results: []result{{Number: 1, Fate: campaign.RecipientWaits, Attempts: 1, Next: at(2 * time.Hour)}}},
 			Want:    wrote(stepped{[]uint32{2}, hour(time.Hour+5, 1)}, fates("src", waits)),
 		},
 		{Name: "closed too early", After: time.Hour + 7, Method: "close", Message: closeChunk{Run: "run_1"}, Want: wrote(grain.None{})},
@@ -144,7 +145,7 @@ func TestSenderLife(t *testing.T) {
 		{Name: "trouble", After: time.Hour + 9, Method: "trouble", Message: noteTrouble{"run_2", "away"}, Want: wrote(grain.None{}, sending(away))},
 		{Name: "the same trouble", After: time.Hour + 9, Method: "trouble", Message: noteTrouble{"run_2", "away"}, Want: wrote(grain.None{})},
 		{
-			Name: "sent at last", After: 2 * time.Hour, Method: "step", Message: step{Run: "run_2", Results: []result{{Number: 1, Fate: svc.RecipientSent}}},
+			Name: "sent at last", After: 2 * time.Hour, Method: "step", Message: step{Run: "run_2", Results: []result{{Number: 1, Fate: campaign.RecipientSent}}},
 			Want: wrote(stepped{[]uint32{}, hour(time.Hour+5, 1)}, fates("ssu", map[uint32]try{})),
 		},
 		{Name: "progress", After: 2 * time.Hour, Method: "progress", Message: grain.None{}, Want: wrote(closed.Progress)},
@@ -181,11 +182,11 @@ func TestTallyLife(t *testing.T) {
 	seen := func(id string, block []byte) grain.Write { return grain.Put(kindSeen, id, block) }
 	links := tallyLinks{URLs: []string{"https://shop.example/"}}
 	steps := []actorstest.Step{
-		{Name: "unknown", Method: "seen", Message: seenRecipient{Number: 1}, Err: svc.NotFound("campaign")},
+		{Name: "unknown", Method: "seen", Message: seenRecipient{Number: 1}, Err: domain.NotFound("campaign")},
 		{Name: "set up", Method: "setup", Message: links, Want: wrote(grain.None{}, grain.Put(kindLinks, "links", links))},
 		{Name: "opened", Method: "seen", Message: seenRecipient{Number: 9}, Want: wrote(tallied{Opened: 1}, seen("o0", bits(9)))},
 		{Name: "opened again", Method: "seen", Message: seenRecipient{Number: 9}, Want: wrote(tallied{Opened: 1})},
-		{Name: "no such link", Method: "seen", Message: seenRecipient{Number: 9, Clicked: true, Link: 1}, Err: svc.NotFound("link")},
+		{Name: "no such link", Method: "seen", Message: seenRecipient{Number: 9, Clicked: true, Link: 1}, Err: domain.NotFound("link")},
 		{Name: "clicked", Method: "seen", Message: seenRecipient{Number: 9, Clicked: true}, Want: wrote(tallied{1, 1, links.URLs[0]}, seen("c0", bits(9)))},
 		{Name: "another opens", Method: "seen", Message: seenRecipient{Number: 10}, Want: wrote(tallied{Opened: 2, Clicked: 1}, seen("o0", bits(9, 10)))},
 		{Name: "one of another block", Method: "seen", Message: seenRecipient{Number: tallyBlock + 3}, Want: wrote(tallied{Opened: 3, Clicked: 1}, seen("o1", bits(3)))},

@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/campaign"
 )
 
 // loop passes recipients to the workers and records their results, until no recipient is left.
@@ -152,7 +153,7 @@ func (r *run) step(ctx context.Context, first ask, claims bool) error {
 func (r *run) save(ctx context.Context, m step) (stepped, error) {
 	for {
 		answer, err := senderStep.Ask(ctx, r.ports.Actors, r.identity, m)
-		if err == nil || ctx.Err() != nil || svc.CodeOf(err) == svc.CodeConflict {
+		if err == nil || ctx.Err() != nil || domain.CodeOf(err) == domain.CodeConflict {
 			return answer, err
 		}
 		select {
@@ -172,7 +173,7 @@ func (r *run) note(ctx context.Context, one *ask, granted bool) error {
 	case one.result != nil:
 		r.handed--
 		r.finish(ctx, one)
-		if fate := one.result.Fate; fate == svc.RecipientOptedOut || fate == svc.RecipientErased {
+		if fate := one.result.Fate; fate == campaign.RecipientOptedOut || fate == campaign.RecipientErased {
 			return nil // the mail server was not asked
 		}
 		return r.brakeOff(ctx)

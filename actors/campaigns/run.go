@@ -8,7 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/campaign"
 )
 
 // Limits of a run.
@@ -33,14 +34,14 @@ const (
 type run struct {
 	ports    *Ports
 	now      func() time.Time
-	ref      svc.AppRef
+	ref      domain.AppRef
 	id       string
 	identity string
 	name     string
 	armed    time.Time
 	nudge    chan struct{}
 
-	campaign svc.Mailing
+	campaign campaign.Mailing
 	letter   Letter
 	state    sendingState
 	hour     sendingHour
@@ -64,7 +65,7 @@ type run struct {
 
 // job is an attempt for a recipient.
 type job struct {
-	svc.CampaignRecipient
+	campaign.Recipient
 	attempts int
 	due      time.Time
 }
@@ -118,13 +119,13 @@ func permanent(err error) string {
 func (r *run) begin(ctx context.Context) (due time.Time, err error) {
 	r.campaign, err = bookBegin.Ask(ctx, r.ports.Actors, r.ref.String(), findCampaign{r.id})
 	switch {
-	case svc.CodeOf(err) == svc.CodeNotFound:
+	case domain.CodeOf(err) == domain.CodeNotFound:
 		return due, errOver
 	case err != nil:
 		return due, err
-	case r.campaign.Status == svc.CampaignScheduled:
+	case r.campaign.Status == campaign.Scheduled:
 		return later(r.campaign.ScheduledAt, r.now().Add(wakeAfter)), errOver
-	case r.campaign.Status != svc.CampaignSending:
+	case r.campaign.Status != campaign.Sending:
 		return due, errOver
 	}
 	if err := r.allowed(ctx); err != nil {
@@ -190,7 +191,7 @@ func (r *run) collect(ctx context.Context) error {
 		}
 		page, err := r.ports.Audience.Page(ctx, r.ref, &r.campaign, r.state.Cursor)
 		switch {
-		case svc.CodeOf(err) == svc.CodeNotFound:
+		case domain.CodeOf(err) == domain.CodeNotFound:
 			return &permanentError{"audience_gone"}
 		case err != nil:
 			return fmt.Errorf("reading the audience: %w", err)
@@ -218,11 +219,11 @@ func (r *run) collect(ctx context.Context) error {
 func (r *run) check(ctx context.Context) error {
 	present, err := bookGet.Ask(ctx, r.ports.Actors, r.ref.String(), findCampaign{r.id})
 	switch {
-	case svc.CodeOf(err) == svc.CodeNotFound:
+	case domain.CodeOf(err) == domain.CodeNotFound:
 		return errOver
 	case err != nil:
 		return err
-	case present.Status != svc.CampaignSending:
+	case present.Status != campaign.Sending:
 		return errOver
 	}
 	return r.allowed(ctx)

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/campaign"
 )
 
 // The sender of a campaign: the core of the dispatcher.
@@ -55,8 +56,8 @@ type sender struct {
 }
 
 type keptContent struct {
-	Content svc.CampaignContent `json:"content"`
-	At      time.Time           `json:"at"`
+	Content campaign.Content `json:"content"`
+	At      time.Time        `json:"at"`
 }
 
 // sendingState is the progress of the sending, without the open chunks.
@@ -71,7 +72,7 @@ type sendingState struct {
 	Rows uint32 `json:"rows,omitempty"`
 	Next uint32 `json:"next,omitempty"`
 	// Progress counts closed chunks, and people without an address.
-	Progress svc.CampaignProgress `json:"progress"`
+	Progress campaign.Progress `json:"progress"`
 }
 
 // batch is a stored page of an audience.
@@ -123,11 +124,11 @@ type (
 		Hour   sendingHour  `json:"hour"`
 	}
 	collectPage struct {
-		Run    string            `json:"run"`
-		Batch  batch             `json:"batch"`
-		Skips  svc.CampaignSkips `json:"skips"`
-		Cursor string            `json:"cursor"`
-		Done   bool              `json:"done"`
+		Run    string         `json:"run"`
+		Batch  batch          `json:"batch"`
+		Skips  campaign.Skips `json:"skips"`
+		Cursor string         `json:"cursor"`
+		Done   bool           `json:"done"`
 	}
 	openChunk struct {
 		Run   string `json:"run"`
@@ -146,11 +147,11 @@ type (
 		Budget int `json:"budget,omitempty"`
 	}
 	result struct {
-		Number   uint32           `json:"number"`
-		Fate     svc.CampaignFate `json:"fate"`
-		Attempts int              `json:"attempts,omitempty"`
-		Next     time.Time        `json:"next,omitzero"`
-		Detail   string           `json:"detail,omitempty"`
+		Number   uint32        `json:"number"`
+		Fate     campaign.Fate `json:"fate"`
+		Attempts int           `json:"attempts,omitempty"`
+		Next     time.Time     `json:"next,omitzero"`
+		Detail   string        `json:"detail,omitempty"`
 	}
 	stepped struct {
 		Granted []uint32    `json:"granted"`
@@ -181,7 +182,7 @@ var (
 )
 
 // Restore reads texts and progress.
-func (s *sender) Restore(entities []svc.Entity) (err error) {
+func (s *sender) Restore(entities []domain.Entity) (err error) {
 	s.contents, s.state, s.chunks, s.hour = map[string]keptContent{}, sendingState{}, map[uint32]*chunk{}, sendingHour{}
 	for _, entity := range entities {
 		switch entity.Kind {
@@ -204,7 +205,7 @@ func (s *sender) Restore(entities []svc.Entity) (err error) {
 }
 
 // onWrite stores texts under their hash, and deletes old ones.
-func (s *sender) onWrite(now time.Time, content svc.CampaignContent) (grain.Outcome[grain.None], error) {
+func (s *sender) onWrite(now time.Time, content campaign.Content) (grain.Outcome[grain.None], error) {
 	hash := content.Hash()
 	s.contents[hash] = keptContent{content, now}
 	outcome := grain.Answer(grain.None{}, grain.Put(kindContent, hash, s.contents[hash]))
@@ -218,17 +219,17 @@ func (s *sender) onWrite(now time.Time, content svc.CampaignContent) (grain.Outc
 	return outcome, nil
 }
 
-func (s *sender) onRead(_ time.Time, m readContent) (grain.Outcome[svc.CampaignContent], error) {
+func (s *sender) onRead(_ time.Time, m readContent) (grain.Outcome[campaign.Content], error) {
 	kept, known := s.contents[m.Hash]
 	if !known {
-		return grain.Outcome[svc.CampaignContent]{}, svc.NotFound("text of the campaign")
+		return grain.Outcome[campaign.Content]{}, domain.NotFound("text of the campaign")
 	}
 	return grain.Answer(kept.Content), nil
 }
 
 // wakeup returns the effects that wake the sender at due, or never if due is zero.
 func (s *sender) wakeup(due time.Time) grain.Effects {
-	return grain.Effects{Writes: []grain.Write{grain.Put(kindDue, "due", due)}, Wakeups: []svc.Wakeup{{Kind: kindSender, Identity: s.identity, Name: "send", Due: due}}}
+	return grain.Effects{Writes: []grain.Write{grain.Put(kindDue, "due", due)}, Wakeups: []domain.Wakeup{{Kind: kindSender, Identity: s.identity, Name: "send", Due: due}}}
 }
 
 // onArm makes the sender check its campaign, now, and again after a crash. Two calls at the same instant differ, so
@@ -254,7 +255,7 @@ func (s *sender) onWake(now time.Time, _ string) (grain.Outcome[grain.None], err
 }
 
 // onProgress sums up closed and open chunks.
-func (s *sender) onProgress(time.Time, grain.None) (grain.Outcome[svc.CampaignProgress], error) {
+func (s *sender) onProgress(time.Time, grain.None) (grain.Outcome[campaign.Progress], error) {
 	progress := s.state.Progress
 	for _, c := range s.chunks {
 		c.count(&progress)
@@ -263,9 +264,9 @@ func (s *sender) onProgress(time.Time, grain.None) (grain.Outcome[svc.CampaignPr
 }
 
 // count adds the outcomes of a chunk's recipients.
-func (c *chunk) count(progress *svc.CampaignProgress) {
+func (c *chunk) count(progress *campaign.Progress) {
 	for _, fate := range c.Fates {
-		progress.Count(svc.CampaignFate(fate), 1)
+		progress.Count(campaign.Fate(fate), 1)
 	}
 }
 

@@ -5,14 +5,15 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/campaign"
 )
 
 // ours refuses the messages of a run after another one has begun.
 func (s *sender) ours(run string) error {
 	if run != s.state.Run {
-		return &svc.Error{Code: svc.CodeConflict, Reason: "other_run", Message: "Another run sends the campaign."}
+		return &domain.Error{Code: domain.CodeConflict, Reason: "other_run", Message: "Another run sends the campaign."}
 	}
 	return nil
 }
@@ -24,8 +25,8 @@ func (s *sender) onResume(_ time.Time, m resumeRun) (grain.Outcome[resumed], err
 	for _, c := range s.chunks {
 		changed := false
 		for i, fate := range c.Fates {
-			if svc.CampaignFate(fate) == svc.RecipientClaimed && s.state.Run != m.Run {
-				c.Fates[i], changed = byte(svc.RecipientUncertain), true
+			if campaign.Fate(fate) == campaign.RecipientClaimed && s.state.Run != m.Run {
+				c.Fates[i], changed = byte(campaign.RecipientUncertain), true
 			}
 		}
 		if changed {
@@ -107,14 +108,14 @@ func (s *sender) onStep(now time.Time, m step) (grain.Outcome[stepped], error) {
 		if c == nil {
 			continue
 		}
-		switch svc.CampaignFate(c.Fates[at]) {
-		case svc.RecipientClaimed: // by this run, which did not receive the first answer
+		switch campaign.Fate(c.Fates[at]) {
+		case campaign.RecipientClaimed: // by this run, which did not receive the first answer
 			answer.Granted = append(answer.Granted, number)
-		case svc.RecipientQueued, svc.RecipientWaits:
+		case campaign.RecipientQueued, campaign.RecipientWaits:
 			if !s.spend(now, m.Budget) {
 				continue
 			}
-			c.Fates[at], touched[c] = byte(svc.RecipientClaimed), true
+			c.Fates[at], touched[c] = byte(campaign.RecipientClaimed), true
 			answer.Granted = append(answer.Granted, number)
 		default: // it is over
 		}
@@ -148,13 +149,13 @@ func (s *sender) spend(now time.Time, budget int) bool {
 // record stores the result of a recipient and reports whether it is new. A final result stays, but an answer of the
 // server replaces an uncertain one.
 func (c *chunk) record(at int, r *result) bool {
-	before := svc.CampaignFate(c.Fates[at])
-	if before == r.Fate && r.Fate != svc.RecipientWaits || before.Over() && (before != svc.RecipientUncertain || r.Fate == svc.RecipientWaits) {
+	before := campaign.Fate(c.Fates[at])
+	if before == r.Fate && r.Fate != campaign.RecipientWaits || before.Over() && (before != campaign.RecipientUncertain || r.Fate == campaign.RecipientWaits) {
 		return false
 	}
 	c.Fates[at] = byte(r.Fate)
 	delete(c.Tries, r.Number)
-	if r.Fate == svc.RecipientWaits {
+	if r.Fate == campaign.RecipientWaits {
 		if c.Tries == nil {
 			c.Tries = map[uint32]try{}
 		}
@@ -171,7 +172,7 @@ func (c *chunk) record(at int, r *result) bool {
 
 // over reports whether nothing is left to do for the recipients.
 func (c *chunk) over() bool {
-	return !slices.ContainsFunc(c.Fates, func(fate byte) bool { return !svc.CampaignFate(fate).Over() })
+	return !slices.ContainsFunc(c.Fates, func(fate byte) bool { return !campaign.Fate(fate).Over() })
 }
 
 // onClose adds a chunk to the sums after its outcomes are stored.

@@ -10,10 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/campaign"
 )
 
 // world is a node with one campaign; its audience and mail server are scripted.
@@ -24,37 +25,37 @@ type world struct {
 	people    int
 
 	mu         sync.Mutex
-	recipients []svc.CampaignRecipient     // guarded by mu, as the others
-	taken      map[string][]time.Time      // the times at which the mail server took messages, by address
-	asked      map[string][]time.Time      // the times at which an address was offered to it
-	fates      map[uint32]svc.CampaignFate // by recipient
-	answer     func(address string, nth int) svc.MailVerdict
+	recipients []campaign.Recipient     // guarded by mu, as the others
+	taken      map[string][]time.Time   // the times at which the mail server took messages, by address
+	asked      map[string][]time.Time   // the times at which an address was offered to it
+	fates      map[uint32]campaign.Fate // by recipient
+	answer     func(address string, nth int) campaign.MailVerdict
 }
 
-func (w *world) Page(context.Context, svc.AppRef, *svc.Mailing, string) (svc.CampaignPage, error) {
-	page := svc.CampaignPage{Done: true}
+func (w *world) Page(context.Context, domain.AppRef, *campaign.Mailing, string) (campaign.Page, error) {
+	page := campaign.Page{Done: true}
 	for n := range w.people {
-		page.Recipients = append(page.Recipients, svc.CampaignRecipient{Visitor: uint64(n + 1), Address: address(n)})
+		page.Recipients = append(page.Recipients, campaign.Recipient{Visitor: uint64(n + 1), Address: address(n)})
 	}
 	return page, nil
 }
 
 func address(n int) string { return fmt.Sprintf("user%d@example.com", n) }
 
-func (w *world) AppendRecipients(_ context.Context, _ *svc.Mailing, _ uint64, recipients []svc.CampaignRecipient) error {
+func (w *world) AppendRecipients(_ context.Context, _ *campaign.Mailing, _ uint64, recipients []campaign.Recipient) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recipients = append(w.recipients, recipients...)
 	return nil
 }
 
-func (w *world) Recipients(_ context.Context, _ *svc.Mailing, _ []uint64, first uint32, count int) ([]svc.CampaignRecipient, map[uint32]bool, error) {
+func (w *world) Recipients(_ context.Context, _ *campaign.Mailing, _ []uint64, first uint32, count int) ([]campaign.Recipient, map[uint32]bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.recipients[first : int(first)+count]), nil, nil
 }
 
-func (w *world) AppendOutcomes(_ context.Context, _ *svc.Mailing, outcomes []svc.CampaignOutcome) error {
+func (w *world) AppendOutcomes(_ context.Context, _ *campaign.Mailing, outcomes []campaign.Outcome) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, one := range outcomes {
@@ -73,40 +74,40 @@ func (w *world) Due(at time.Time, yield func(cluster.Due) bool) {
 	}
 }
 
-func (w *world) AddressHash(_ svc.AppRef, address string) string { return "0" + address }
+func (w *world) AddressHash(_ domain.AppRef, address string) string { return "0" + address }
 
-func (w *world) Letter(svc.AppRef, *svc.Mailing) (Letter, error) { return letter{}, nil }
-func (w *world) Connect(context.Context) (Connection, error)     { return &connection{world: w}, nil }
+func (w *world) Letter(domain.AppRef, *campaign.Mailing) (Letter, error) { return letter{}, nil }
+func (w *world) Connect(context.Context) (Connection, error)             { return &connection{world: w}, nil }
 
 type letter struct{}
 
-func (letter) Links() []string                          { return []string{} }
-func (letter) Sender() string                           { return "news@acme.example" }
-func (letter) Message(to *svc.CampaignRecipient) []byte { return []byte(to.Address) }
+func (letter) Links() []string                       { return []string{} }
+func (letter) Sender() string                        { return "news@acme.example" }
+func (letter) Message(to *campaign.Recipient) []byte { return []byte(to.Address) }
 
 // connection takes a tenth of a second for each message.
 type connection struct{ *world }
 
-func (c *connection) Offer(_ context.Context, _, to string) svc.MailReply {
+func (c *connection) Offer(_ context.Context, _, to string) campaign.MailReply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked[to] = append(c.asked[to], time.Now())
 	if c.answer == nil {
-		return svc.MailReply{}
+		return campaign.MailReply{}
 	}
-	return svc.MailReply{Verdict: c.answer(to, len(c.asked[to])), Text: "450 later"}
+	return campaign.MailReply{Verdict: c.answer(to, len(c.asked[to])), Text: "450 later"}
 }
 
-func (c *connection) Send(_ context.Context, message []byte) svc.MailReply {
+func (c *connection) Send(_ context.Context, message []byte) campaign.MailReply {
 	time.Sleep(100 * time.Millisecond)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.taken[string(message)] = append(c.taken[string(message)], time.Now())
-	return svc.MailReply{}
+	return campaign.MailReply{}
 }
 
-func (c *connection) Reset(context.Context) svc.MailReply { return svc.MailReply{} }
-func (c *connection) Close()                              {}
+func (c *connection) Reset(context.Context) campaign.MailReply { return campaign.MailReply{} }
+func (c *connection) Close()                                   {}
 
 // messages returns the number of messages that the mail server took, and fails if an address got two.
 func (w *world) messages(t *testing.T) (count int) {
@@ -122,15 +123,15 @@ func (w *world) messages(t *testing.T) (count int) {
 	return count
 }
 
-func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
+func web() domain.AppRef { return domain.AppRef{Org: "acme", App: "web"} }
 
 // send runs a test in a world that has begun to send an approved campaign to a number of people.
-func send(t *testing.T, people int, spec svc.CampaignSpec, answer func(address string, nth int) svc.MailVerdict, test func(t *testing.T, w *world)) {
+func send(t *testing.T, people int, spec campaign.Spec, answer func(address string, nth int) campaign.MailVerdict, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{
 			store: actorstest.NewStore(), people: people, answer: answer,
-			taken: map[string][]time.Time{}, asked: map[string][]time.Time{}, fates: map[uint32]svc.CampaignFate{},
+			taken: map[string][]time.Time{}, asked: map[string][]time.Time{}, fates: map[uint32]campaign.Fate{},
 		}
 		node := &grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
 		runs := NewRuns()
@@ -140,10 +141,10 @@ func send(t *testing.T, people int, spec svc.CampaignSpec, answer func(address s
 			return Kinds(node, &Ports{
 				Actors: c, Audience: w, Store: w, Mailer: w, Hasher: w, Random: random, Runs: runs, Logger: slog.New(slog.DiscardHandler),
 				Erased:  func(uint64, uint64, int64) bool { return false },
-				Allowed: func(context.Context, svc.AppRef) (bool, error) { return true, nil },
+				Allowed: func(context.Context, domain.AppRef) (bool, error) { return true, nil },
 			})
 		})
-		w.campaigns = &Campaigns{Actors: w.Cluster, Ready: func(svc.CampaignChannel) bool { return true }, Now: time.Now}
+		w.campaigns = &Campaigns{Actors: w.Cluster, Ready: func(campaign.Channel) bool { return true }, Now: time.Now}
 		running, stopRuns := context.WithCancel(context.Background())
 		working, stopWorkers := context.WithCancel(context.Background())
 		var runsEnded, workersEnded sync.WaitGroup
@@ -163,20 +164,20 @@ func send(t *testing.T, people int, spec svc.CampaignSpec, answer func(address s
 }
 
 // begin starts the sending of the campaign cmp_1.
-func (w *world) begin(t *testing.T, spec svc.CampaignSpec) {
+func (w *world) begin(t *testing.T, spec campaign.Spec) {
 	t.Helper()
-	spec.Channels, spec.Content = []svc.CampaignChannel{svc.ChannelMail}, svc.CampaignContent{Subject: "Hi", Text: "Hi"}
+	spec.Channels, spec.Content = []campaign.Channel{campaign.ChannelMail}, campaign.Content{Subject: "Hi", Text: "Hi"}
 	if _, err := senderWrite.Ask(t.Context(), w.Cluster, senderIdentity(web(), "cmp_1"), spec.Content); err != nil {
 		t.Fatal(err)
 	}
-	approved := svc.Mailing{ID: "cmp_1", CampaignSpec: spec, ContentHash: spec.Content.Hash(), Status: svc.CampaignApproved, Revision: 1, CreatedAt: time.Now()}
+	approved := campaign.Mailing{ID: "cmp_1", Spec: spec, ContentHash: spec.Content.Hash(), Status: campaign.Approved, Revision: 1, CreatedAt: time.Now()}
 	if _, err := bookCreate.Ask(t.Context(), w.Cluster, web().String(), approved); err != nil {
 		t.Fatal(err)
 	}
-	w.control(t, svc.CampaignSend)
+	w.control(t, campaign.Send)
 }
 
-func (w *world) control(t *testing.T, action svc.CampaignAction) {
+func (w *world) control(t *testing.T, action campaign.Action) {
 	t.Helper()
 	if _, err := w.campaigns.Control(t.Context(), web(), "cmp_1", action, time.Time{}, 0); err != nil {
 		t.Fatal(err)
@@ -184,7 +185,7 @@ func (w *world) control(t *testing.T, action svc.CampaignAction) {
 }
 
 // progress returns the campaign and its progress.
-func (w *world) progress(t *testing.T) (svc.CampaignStatus, svc.CampaignProgress) {
+func (w *world) progress(t *testing.T) (campaign.Status, campaign.Progress) {
 	t.Helper()
 	campaign, err := w.campaigns.Get(t.Context(), web(), "cmp_1")
 	if err != nil {
@@ -200,9 +201,9 @@ func (w *world) progress(t *testing.T) (svc.CampaignStatus, svc.CampaignProgress
 // TestAPausedCampaignGoesOn pauses a campaign in the middle, unloads its actors, and resumes it: each recipient gets
 // one message, and none while it is paused.
 func TestAPausedCampaignGoesOn(t *testing.T) {
-	send(t, 1200, svc.CampaignSpec{Rate: 10}, nil, func(t *testing.T, w *world) {
+	send(t, 1200, campaign.Spec{Rate: 10}, nil, func(t *testing.T, w *world) {
 		time.Sleep(30 * time.Second)
-		w.control(t, svc.CampaignPause)
+		w.control(t, campaign.Pause)
 		time.Sleep(graceTime)
 		paused := w.messages(t)
 		if paused < 250 || paused > 320 {
@@ -213,13 +214,13 @@ func TestAPausedCampaignGoesOn(t *testing.T) {
 		if more := w.messages(t) - paused; more != 0 {
 			t.Errorf("%d messages while the campaign is paused", more)
 		}
-		if status, progress := w.progress(t); status != svc.CampaignPaused || progress.Sent != paused || progress.Queued() != 1200-paused {
+		if status, progress := w.progress(t); status != campaign.Paused || progress.Sent != paused || progress.Queued() != 1200-paused {
 			t.Errorf("it is %s at %+v after %d messages", status, progress, paused)
 		}
-		w.control(t, svc.CampaignResume)
+		w.control(t, campaign.Resume)
 		time.Sleep(3 * time.Minute)
 		status, progress := w.progress(t)
-		if sent := w.messages(t); status != svc.CampaignCompleted || progress.Sent != 1200 || sent != 1200 || len(w.fates) != 1200 {
+		if sent := w.messages(t); status != campaign.Completed || progress.Sent != 1200 || sent != 1200 || len(w.fates) != 1200 {
 			t.Errorf("it is %s at %+v after %d messages", status, progress, sent)
 		}
 	})
@@ -227,7 +228,7 @@ func TestAPausedCampaignGoesOn(t *testing.T) {
 
 // TestTheBudgetOfAnHourHolds sends a hundred messages with forty per hour.
 func TestTheBudgetOfAnHourHolds(t *testing.T) {
-	send(t, 100, svc.CampaignSpec{Rate: 50, Budget: 40}, nil, func(t *testing.T, w *world) {
+	send(t, 100, campaign.Spec{Rate: 50, Budget: 40}, nil, func(t *testing.T, w *world) {
 		for hour, want := range []int{40, 80, 100} {
 			time.Sleep(time.Minute)
 			if sent := w.messages(t); sent != want {
@@ -239,7 +240,7 @@ func TestTheBudgetOfAnHourHolds(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		if status, progress := w.progress(t); status != svc.CampaignCompleted || progress.Sent != 100 {
+		if status, progress := w.progress(t); status != campaign.Completed || progress.Sent != 100 {
 			t.Errorf("it is %s at %+v", status, progress)
 		}
 	})
@@ -247,18 +248,18 @@ func TestTheBudgetOfAnHourHolds(t *testing.T) {
 
 // TestPostponedMessagesAreTriedAgain lets the mail server postpone one message once, and one every time.
 func TestPostponedMessagesAreTriedAgain(t *testing.T) {
-	postpone := func(to string, nth int) svc.MailVerdict {
+	postpone := func(to string, nth int) campaign.MailVerdict {
 		if to == address(3) || to == address(5) && nth == 1 {
-			return svc.MailPostponed
+			return campaign.MailPostponed
 		}
-		return svc.MailTaken
+		return campaign.MailTaken
 	}
-	send(t, 10, svc.CampaignSpec{Rate: 100}, postpone, func(t *testing.T, w *world) {
+	send(t, 10, campaign.Spec{Rate: 100}, postpone, func(t *testing.T, w *world) {
 		time.Sleep(50 * time.Second)
 		if sent := w.messages(t); sent != 8 {
 			t.Errorf("%d messages before the retries, want 8", sent)
 		}
-		if status, _ := w.progress(t); status != svc.CampaignSending {
+		if status, _ := w.progress(t); status != campaign.Sending {
 			t.Errorf("it is %s while two wait", status)
 		}
 		time.Sleep(time.Hour)
@@ -266,13 +267,13 @@ func TestPostponedMessagesAreTriedAgain(t *testing.T) {
 			t.Errorf("%d messages after the retries, want 9", sent)
 		}
 		status, progress := w.progress(t)
-		if status != svc.CampaignCompleted || progress.Sent != 9 || progress.Failures.GivenUp != 1 {
+		if status != campaign.Completed || progress.Sent != 9 || progress.Failures.GivenUp != 1 {
 			t.Errorf("it is %s at %+v", status, progress)
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		asked := w.asked[address(3)]
-		if len(asked) != 1+len(retryDelays()) || w.fates[3] != svc.RecipientGivenUp {
+		if len(asked) != 1+len(retryDelays()) || w.fates[3] != campaign.RecipientGivenUp {
 			t.Fatalf("asked %d times for whom the server postpones, who is %c", len(asked), w.fates[3])
 		}
 		for n, pause := range retryDelays() {

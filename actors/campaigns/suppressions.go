@@ -3,8 +3,8 @@ package campaigns
 import (
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // The suppressions actor.
@@ -60,7 +60,7 @@ var (
 )
 
 // Restore reads the suppressions.
-func (s *suppressions) Restore(entities []svc.Entity) error {
+func (s *suppressions) Restore(entities []domain.Entity) error {
 	var err error
 	s.known, err = grain.DecodeAll[suppression](entities)
 	return err

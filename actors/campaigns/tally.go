@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // The tally of a campaign.
@@ -72,7 +72,7 @@ var (
 )
 
 // Restore reads links and bits.
-func (t *tally) Restore(entities []svc.Entity) error {
+func (t *tally) Restore(entities []domain.Entity) error {
 	*t = tally{opened: seen{blocks: map[uint32][]byte{}}, clicked: seen{blocks: map[uint32][]byte{}}}
 	for _, entity := range entities {
 		if entity.Kind == kindLinks {
@@ -131,11 +131,11 @@ func (t *tally) onSeen(_ time.Time, m seenRecipient) (grain.Outcome[tallied], er
 	answer := tallied{}
 	if m.Clicked {
 		if m.Link < 0 || m.Link >= len(t.links) {
-			return grain.Outcome[tallied]{}, svc.NotFound("link")
+			return grain.Outcome[tallied]{}, domain.NotFound("link")
 		}
 		set, prefix, answer.URL = &t.clicked, "c", t.links[m.Link]
 	} else if t.links == nil {
-		return grain.Outcome[tallied]{}, svc.NotFound("campaign")
+		return grain.Outcome[tallied]{}, domain.NotFound("campaign")
 	}
 	block, changed := set.add(m.Number)
 	answer.Opened, answer.Clicked = t.opened.count, t.clicked.count

@@ -4,8 +4,9 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/connector"
 )
 
 // The connector actor: the core of the prober.
@@ -25,11 +26,11 @@ const kindConnector = "connector"
 const wakeName = "probe"
 
 // lease bounds the time of a probe: its deadline, and the time to save its result.
-const lease = svc.ConnectorTime + 3*time.Second
+const lease = connector.Time + 3*time.Second
 
 // record holds the stored fields of a connector.
 type record struct {
-	svc.Connector
+	connector.Connector
 	// Probe is the probe under way, empty if a change made its result useless. No other probe begins before Until.
 	Probe string    `json:"probe,omitempty"`
 	Until time.Time `json:"until,omitzero"`
@@ -40,16 +41,16 @@ type core struct {
 	identity string
 	kept     *record
 	// publish publishes the state to the node; nil means that there is no connector.
-	publish func(svc.Version, *svc.Connector)
+	publish func(domain.Version, *connector.Connector)
 	// begin makes the shell start a probe.
 	begin func(task)
 }
 
 // task is a probe that is to be made.
 type task struct {
-	ID        string        `json:"id"`
-	Until     time.Time     `json:"until"`
-	Connector svc.Connector `json:"connector"`
+	ID        string              `json:"id"`
+	Until     time.Time           `json:"until"`
+	Connector connector.Connector `json:"connector"`
 }
 
 type (
@@ -61,8 +62,8 @@ type (
 	}
 	// ended brings the result of a probe.
 	ended struct {
-		ID    string             `json:"id"`
-		Probe svc.ConnectorProbe `json:"probe"`
+		ID    string          `json:"id"`
+		Probe connector.Probe `json:"probe"`
 	}
 	// started answers a request for a probe: the probe, or the time until which another one may be under way.
 	started struct {
@@ -83,7 +84,7 @@ var (
 )
 
 // Restore reads the connector.
-func (k *core) Restore(entities []svc.Entity) error {
+func (k *core) Restore(entities []domain.Entity) error {
 	k.kept = nil
 	for _, entity := range entities {
 		read, err := grain.Decode[record](entity)
@@ -97,17 +98,17 @@ func (k *core) Restore(entities []svc.Entity) error {
 
 // onPut sets the connector. After a change of the address or the secret, or after switching on, there is no verdict
 // yet.
-func (k *core) onPut(now time.Time, m put) (grain.Outcome[svc.Connector], error) {
-	next := record{Connector: svc.Connector{CreatedAt: now}}
+func (k *core) onPut(now time.Time, m put) (grain.Outcome[connector.Connector], error) {
+	next := record{Connector: connector.Connector{CreatedAt: now}}
 	if k.kept != nil {
 		next = *k.kept
 	}
 	if len(m.Sealed) == 0 && len(next.Sealed) == 0 {
-		return grain.Outcome[svc.Connector]{}, svc.Invalid(svc.FieldError{Field: "secret", Code: "required", Message: "A new connector needs a secret."})
+		return grain.Outcome[connector.Connector]{}, domain.Invalid(domain.FieldError{Field: "secret", Code: "required", Message: "A new connector needs a secret."})
 	}
 	switch {
 	case k.kept == nil || next.URL != m.URL || len(m.Sealed) > 0:
-		next.Health = svc.ConnectorHealth{}
+		next.Health = connector.Health{}
 		next.Probe = ""
 	case m.Enabled && !next.Enabled:
 		next.Health.Verdict, next.Health.Failures = "", 0
@@ -118,7 +119,7 @@ func (k *core) onPut(now time.Time, m put) (grain.Outcome[svc.Connector], error)
 		next.Sealed = m.Sealed
 	}
 	k.kept = &next
-	return grain.Outcome[svc.Connector]{Answer: next.Connector, Effects: k.saved(now)}, nil
+	return grain.Outcome[connector.Connector]{Answer: next.Connector, Effects: k.saved(now)}, nil
 }
 
 // saved returns the effects of a change: the record is stored and published, and the next probe is due at an instant.
@@ -127,16 +128,16 @@ func (k *core) saved(due time.Time) grain.Effects {
 	if !k.kept.Enabled {
 		due = time.Time{}
 	}
-	effects.Wakeups = []svc.Wakeup{k.wakeup(due)}
+	effects.Wakeups = []domain.Wakeup{k.wakeup(due)}
 	return effects
 }
 
 // wakeup returns the wake-up of the actor at an instant, or its removal for the zero time.
-func (k *core) wakeup(due time.Time) svc.Wakeup {
-	return svc.Wakeup{Kind: kindConnector, Identity: k.identity, Name: wakeName, Due: due}
+func (k *core) wakeup(due time.Time) domain.Wakeup {
+	return domain.Wakeup{Kind: kindConnector, Identity: k.identity, Name: wakeName, Due: due}
 }
 
-func (k *core) changed(version svc.Version) {
+func (k *core) changed(version domain.Version) {
 	if k.kept == nil {
 		k.publish(version, nil)
 		return
@@ -147,24 +148,24 @@ func (k *core) changed(version svc.Version) {
 
 func (k *core) onDelete(time.Time, grain.None) (grain.Outcome[grain.None], error) {
 	if k.kept == nil {
-		return grain.Outcome[grain.None]{}, svc.NotFound("connector")
+		return grain.Outcome[grain.None]{}, domain.NotFound("connector")
 	}
 	k.kept = nil
 	return grain.Outcome[grain.None]{Effects: grain.Effects{
-		Writes: []grain.Write{grain.Delete(kindConnector, kindConnector)}, Wakeups: []svc.Wakeup{k.wakeup(time.Time{})}, After: k.changed,
+		Writes: []grain.Write{grain.Delete(kindConnector, kindConnector)}, Wakeups: []domain.Wakeup{k.wakeup(time.Time{})}, After: k.changed,
 	}}, nil
 }
 
 // onBegin begins a probe for a caller, which makes the probe and reports its end.
 func (k *core) onBegin(now time.Time, _ grain.None) (grain.Outcome[started], error) {
 	if k.kept == nil {
-		return grain.Outcome[started]{}, svc.NotFound("connector")
+		return grain.Outcome[started]{}, domain.NotFound("connector")
 	}
 	if now.Before(k.kept.Until) {
 		return grain.Answer(started{Busy: k.kept.Until}), nil
 	}
 	begun := k.next(now)
-	effects := k.saved(now.Add(svc.ConnectorEvery))
+	effects := k.saved(now.Add(connector.Every))
 	return grain.Outcome[started]{Answer: started{Task: &begun}, Effects: effects}, nil
 }
 
@@ -176,21 +177,21 @@ func (k *core) next(now time.Time) task {
 
 // onEnded applies the result of the probe under way. Any other result is dropped: the connector was changed since, or
 // the result is too late.
-func (k *core) onEnded(now time.Time, m ended) (grain.Outcome[*svc.Connector], error) {
+func (k *core) onEnded(now time.Time, m ended) (grain.Outcome[*connector.Connector], error) {
 	if k.kept == nil {
-		return grain.Answer[*svc.Connector](nil), nil
+		return grain.Answer[*connector.Connector](nil), nil
 	}
 	if m.ID == "" || k.kept.Probe != m.ID {
 		connector := k.kept.Connector
 		return grain.Answer(&connector), nil
 	}
 	k.kept.Probe, k.kept.Until, k.kept.Health = "", time.Time{}, k.kept.Health.After(&m.Probe)
-	connector := k.kept.Connector
-	due := m.Probe.At.Add(svc.ConnectorEvery)
+	c := k.kept.Connector
+	due := m.Probe.At.Add(connector.Every)
 	if due.Before(now) {
 		due = now
 	}
-	return grain.Outcome[*svc.Connector]{Answer: &connector, Effects: k.saved(due)}, nil
+	return grain.Outcome[*connector.Connector]{Answer: &c, Effects: k.saved(due)}, nil
 }
 
 // onWake begins the probe that is due. If one is under way, it sets the wake-up to its deadline.
@@ -204,9 +205,9 @@ func (k *core) onWake(now time.Time, _ string) (grain.Outcome[grain.None], error
 		return grain.Outcome[grain.None]{Effects: k.saved(k.kept.Until)}, nil
 	}
 	begun := k.next(now)
-	effects := k.saved(now.Add(svc.ConnectorEvery))
+	effects := k.saved(now.Add(connector.Every))
 	published := effects.After
-	effects.After = func(version svc.Version) {
+	effects.After = func(version domain.Version) {
 		published(version)
 		k.begin(begun)
 	}

@@ -9,10 +9,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/connector"
 )
 
 // world is a node with connectors that have scripted handlers.
@@ -27,24 +28,24 @@ type world struct {
 	// such count.
 	made         []time.Duration
 	active, most int
-	secrets      []svc.Secret
+	secrets      []domain.Secret
 	// problem is the handler's failure, takes is the duration of its answer.
 	problem string
 	takes   time.Duration
 }
 
-func (w *world) Probe(ctx context.Context, _ svc.AppRef, _ string, secret svc.Secret, _ string) svc.ConnectorProbe {
+func (w *world) Probe(ctx context.Context, _ domain.AppRef, _ string, secret domain.Secret, _ string) connector.Probe {
 	w.mu.Lock()
 	w.made = append(w.made, time.Since(w.begun))
 	w.secrets = append(w.secrets, secret)
 	w.active++
 	w.most = max(w.most, w.active)
-	probe, takes := svc.ConnectorProbe{At: time.Now(), Answered: w.problem == "", Problem: w.problem, Capabilities: []string{"users"}, Version: "1"}, w.takes
+	probe, takes := connector.Probe{At: time.Now(), Answered: w.problem == "", Problem: w.problem, Capabilities: []string{"users"}, Version: "1"}, w.takes
 	w.mu.Unlock()
 	select {
 	case <-time.After(takes):
 	case <-ctx.Done():
-		probe = svc.ConnectorProbe{At: probe.At, Problem: "time"}
+		probe = connector.Probe{At: probe.At, Problem: "time"}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +56,7 @@ func (w *world) Probe(ctx context.Context, _ svc.AppRef, _ string, secret svc.Se
 func (w *world) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
 func (w *world) Seal(_ string, clear []byte) []byte           { return clear }
 
-func (w *world) CheckTarget(context.Context, string) *svc.FieldError { return nil }
+func (w *world) CheckTarget(context.Context, string) *domain.FieldError { return nil }
 
 // script sets the behaviour of the handler.
 func (w *world) script(problem string, takes time.Duration) {
@@ -71,7 +72,7 @@ func (w *world) probes() (made []time.Duration, most int) {
 	return append([]time.Duration{}, w.made...), w.most
 }
 
-func (w *world) status() svc.ConnectorStatus { return w.connectors.Connector(web()).Status() }
+func (w *world) status() connector.Status { return w.connectors.Connector(web()).Status() }
 
 // Due implements cluster.Wakeups with the store.
 func (w *world) Due(at time.Time, yield func(cluster.Due) bool) {
@@ -83,7 +84,7 @@ func (w *world) Due(at time.Time, yield func(cluster.Due) bool) {
 	}
 }
 
-func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
+func web() domain.AppRef { return domain.AppRef{Org: "acme", App: "web"} }
 
 const secret = "0123456789abcdef0123456789abcdef"
 
@@ -116,7 +117,7 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 // put sets the connector.
-func (w *world) put(t *testing.T, url string, secret svc.Secret, enabled bool) {
+func (w *world) put(t *testing.T, url string, secret domain.Secret, enabled bool) {
 	t.Helper()
 	if _, err := w.connectors.Put(t.Context(), web(), url, secret, enabled); err != nil {
 		t.Fatal(err)
@@ -127,42 +128,42 @@ func (w *world) put(t *testing.T, url string, secret svc.Secret, enabled bool) {
 func TestAConnectorIsProbedEveryMinute(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		time.Sleep(500 * time.Millisecond) // wake-ups are at whole seconds, the checks between them
-		want := func(status svc.ConnectorStatus, probes int) {
+		want := func(status connector.Status, probes int) {
 			t.Helper()
 			if made, most := w.probes(); w.status() != status || len(made) != probes || most > 1 {
 				t.Fatalf("after %v: %s after %d probes, %d at a time; want %s after %d", time.Since(w.begun), w.status(), len(made), most, status, probes)
 			}
 		}
 		w.put(t, "https://acme.example/svc/", secret, true)
-		want(svc.ConnectorConfigured, 0)
+		want(connector.Configured, 0)
 		time.Sleep(10 * time.Second)
-		want(svc.ConnectorHealthy, 1)
+		want(connector.Healthy, 1)
 		w.script("the handler answered with status 500", 0)
 		time.Sleep(time.Minute)
-		want(svc.ConnectorHealthy, 2)
+		want(connector.Healthy, 2)
 		time.Sleep(time.Minute)
-		want(svc.ConnectorUnhealthy, 3)
+		want(connector.Unhealthy, 3)
 		if kept := w.connectors.Connector(web()); kept.URL != "https://acme.example/svc" || kept.Health.Version != "1" || kept.Health.Problem == "" || time.Since(kept.Health.LastHealthAt) < time.Minute {
 			t.Errorf("the connector is %+v", kept)
 		}
 		w.script("", 30*time.Second) // it hangs
 		time.Sleep(2 * time.Minute)
-		want(svc.ConnectorUnhealthy, 5)
+		want(connector.Unhealthy, 5)
 		w.put(t, "https://acme.example/svc", "", false)
 		time.Sleep(10 * time.Minute)
-		want(svc.ConnectorDisabled, 5)
+		want(connector.Disabled, 5)
 		w.script("", 0)
 		w.put(t, "https://acme.example/svc", "", true)
-		want(svc.ConnectorConfigured, 5)
+		want(connector.Configured, 5)
 		time.Sleep(10 * time.Second)
-		want(svc.ConnectorHealthy, 6)
+		want(connector.Healthy, 6)
 		w.put(t, "https://acme.example/other", "", true)
-		want(svc.ConnectorConfigured, 6)
+		want(connector.Configured, 6)
 		time.Sleep(5 * time.Minute)
-		want(svc.ConnectorHealthy, 11)
+		want(connector.Healthy, 11)
 		made, _ := w.probes()
 		for n := 7; n < len(made); n++ {
-			if pause := made[n] - made[n-1]; pause < svc.ConnectorEvery || pause > svc.ConnectorEvery+2*time.Second {
+			if pause := made[n] - made[n-1]; pause < connector.Every || pause > connector.Every+2*time.Second {
 				t.Errorf("probe %d came after %v", n, pause)
 			}
 		}
@@ -170,7 +171,7 @@ func TestAConnectorIsProbedEveryMinute(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
-		want(svc.ConnectorUnconfigured, 11)
+		want(connector.Unconfigured, 11)
 	})
 }
 
@@ -188,7 +189,7 @@ func TestProbesGoOnThroughMoves(t *testing.T) {
 		if most != 1 || len(made) < 5 || len(made) > 6 {
 			t.Errorf("%d probes in 340 seconds, %d at a time: %v", len(made), most, made)
 		}
-		if w.status() != svc.ConnectorHealthy {
+		if w.status() != connector.Healthy {
 			t.Errorf("it is %s", w.status())
 		}
 	})
@@ -197,7 +198,7 @@ func TestProbesGoOnThroughMoves(t *testing.T) {
 // TestACallerProbesAtOnce lets callers probe in addition to the schedule; each waits for the probe under way.
 func TestACallerProbesAtOnce(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		if _, _, err := w.connectors.Probe(t.Context(), web()); svc.CodeOf(err) != svc.CodeNotFound {
+		if _, _, err := w.connectors.Probe(t.Context(), web()); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("without a connector: %v", err)
 		}
 		w.script("", 3*time.Second)
@@ -207,7 +208,7 @@ func TestACallerProbesAtOnce(t *testing.T) {
 		for range 2 {
 			callers.Go(func() {
 				probe, after, err := w.connectors.Probe(context.Background(), web())
-				if err != nil || probe.Problem != "" || after.Status() != svc.ConnectorHealthy || !after.Health.LastProbeAt.Equal(probe.At) {
+				if err != nil || probe.Problem != "" || after.Status() != connector.Healthy || !after.Health.LastProbeAt.Equal(probe.At) {
 					t.Errorf("%+v, %+v, %v", probe, after, err)
 				}
 			})
@@ -219,7 +220,7 @@ func TestACallerProbesAtOnce(t *testing.T) {
 		w.script("bad", 0)
 		w.put(t, "https://acme.example/svc", "", false)
 		probe, after, err := w.connectors.Probe(t.Context(), web())
-		if err != nil || probe.Problem != "bad" || after.Status() != svc.ConnectorDisabled {
+		if err != nil || probe.Problem != "bad" || after.Status() != connector.Disabled {
 			t.Errorf("switched off: %+v, %s, %v", probe, after.Status(), err)
 		}
 	})
@@ -233,11 +234,11 @@ func TestAResultOfAnotherAddressIsDropped(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		w.put(t, "https://acme.example/b", "fedcba9876543210fedcba9876543210", true)
 		time.Sleep(4 * time.Second) // the probe of a has ended
-		if w.status() != svc.ConnectorConfigured {
+		if w.status() != connector.Configured {
 			t.Errorf("it is %s", w.status())
 		}
 		time.Sleep(12 * time.Second)
-		if made, most := w.probes(); len(made) != 2 || most != 1 || w.status() != svc.ConnectorHealthy || w.secrets[1] == secret {
+		if made, most := w.probes(); len(made) != 2 || most != 1 || w.status() != connector.Healthy || w.secrets[1] == secret {
 			t.Errorf("%d probes, %d at a time, %s", len(made), most, w.status())
 		}
 	})
@@ -248,13 +249,13 @@ func TestWhatAConnectorRefuses(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		for name, c := range map[string]struct {
 			url    string
-			secret svc.Secret
+			secret domain.Secret
 		}{
 			"no secret": {"https://acme.example/", ""}, "a short secret": {"https://acme.example/", "short"}, "a secret with a space": {"https://acme.example/", secret + " "},
 			"an inner address": {"http://10.0.0.1/", secret}, "the address of machines' settings": {"http://169.254.169.254/", secret}, "this machine": {"http://localhost:8080/", secret},
 			"a query": {"https://acme.example/?a=1", secret}, "credentials": {"https://a:b@acme.example/", secret}, "another scheme": {"file:///etc/passwd", secret},
 		} {
-			if _, err := w.connectors.Put(t.Context(), web(), c.url, c.secret, true); svc.CodeOf(err) != svc.CodeInvalidRequest {
+			if _, err := w.connectors.Put(t.Context(), web(), c.url, c.secret, true); domain.CodeOf(err) != domain.CodeInvalidRequest {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -268,12 +269,12 @@ func TestWhatAConnectorRefuses(t *testing.T) {
 func TestANodeHearsOfConnectors(t *testing.T) {
 	t.Parallel()
 	index := &Index{}
-	entity := func(sequence uint32, url string) svc.Entity {
-		one := svc.Entity{Owner: "connector/acme/web", Kind: kindConnector, ID: kindConnector, Version: svc.Version{Generation: 1, Sequence: sequence}, Deleted: url == ""}
+	entity := func(sequence uint32, url string) domain.Entity {
+		one := domain.Entity{Owner: "connector/acme/web", Kind: kindConnector, ID: kindConnector, Version: domain.Version{Generation: 1, Sequence: sequence}, Deleted: url == ""}
 		one.Payload = []byte(`{"url":"` + url + `","enabled":true}`)
 		return one
 	}
-	publish := func(e svc.Entity) { index.PublishEntities([]svc.Entity{e}, nil) }
+	publish := func(e domain.Entity) { index.PublishEntities([]domain.Entity{e}, nil) }
 	publish(entity(2, "https://acme.example/b"))
 	publish(entity(1, "https://acme.example/a"))
 	if got := index.Connector(web()); got == nil || got.URL != "https://acme.example/b" {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/connector"
 )
 
 // Sealer encrypts secrets.
@@ -19,14 +20,14 @@ type Sealer interface {
 type TargetChecker interface {
 	// CheckTarget returns the reason for not calling a URL, or nil. It also refuses a name that resolves to an address
 	// that is not public.
-	CheckTarget(ctx context.Context, url string) *svc.FieldError
+	CheckTarget(ctx context.Context, url string) *domain.FieldError
 }
 
 // Connectors sets, deletes and probes connectors.
 type Connectors struct {
 	Ports *Ports
 	// Allowed holds the addresses to which a URL may lead. Targets checks the addresses that its name resolves to.
-	Allowed svc.Targets
+	Allowed domain.Targets
 	Targets TargetChecker
 	Sealer  Sealer
 	Now     func() time.Time
@@ -35,26 +36,28 @@ type Connectors struct {
 }
 
 // Connector returns the connector of an application, or nil. It must not be changed.
-func (c *Connectors) Connector(ref svc.AppRef) *svc.Connector { return c.Ports.Index.Connector(ref) }
+func (c *Connectors) Connector(ref domain.AppRef) *connector.Connector {
+	return c.Ports.Index.Connector(ref)
+}
 
 // Put sets the connector of an application; an empty secret retains the current one. It fails with invalid_request if
 // the address may not be called, or if there is no secret.
-func (c *Connectors) Put(ctx context.Context, ref svc.AppRef, url string, secret svc.Secret, enabled bool) (svc.Connector, error) {
-	var problems []svc.FieldError
-	if problem := svc.CheckConnectorURL(c.Allowed, url); problem != nil {
+func (c *Connectors) Put(ctx context.Context, ref domain.AppRef, url string, secret domain.Secret, enabled bool) (connector.Connector, error) {
+	var problems []domain.FieldError
+	if problem := connector.CheckConnectorURL(c.Allowed, url); problem != nil {
 		problems = append(problems, *problem)
 	} else if problem := c.Targets.CheckTarget(ctx, url); problem != nil {
 		problems = append(problems, *problem)
 	}
 	message := put{URL: trimmed(url), Enabled: enabled}
 	if secret != "" {
-		if problem := svc.CheckConnectorSecret(secret); problem != nil {
+		if problem := connector.CheckConnectorSecret(secret); problem != nil {
 			problems = append(problems, *problem)
 		}
 		message.Sealed = c.Sealer.Seal(sealName(ref), []byte(secret.Reveal()))
 	}
 	if len(problems) > 0 {
-		return svc.Connector{}, svc.Invalid(problems...)
+		return connector.Connector{}, domain.Invalid(problems...)
 	}
 	changed, err := connectorPut.Ask(ctx, c.Ports.Actors, ref.String(), message)
 	return changed, c.synced(ctx, ref, err)
@@ -69,7 +72,7 @@ func trimmed(url string) string {
 }
 
 // Delete removes the connector of an application. It fails with not_found if there is no connector.
-func (c *Connectors) Delete(ctx context.Context, ref svc.AppRef) error {
+func (c *Connectors) Delete(ctx context.Context, ref domain.AppRef) error {
 	_, err := connectorDelete.Ask(ctx, c.Ports.Actors, ref.String(), grain.None{})
 	return c.synced(ctx, ref, err)
 }
@@ -79,38 +82,38 @@ const busyPause = 100 * time.Millisecond
 
 // Probe probes the connector of an application now, after the probe under way, even if it is disabled. It fails with
 // not_found if there is no connector.
-func (c *Connectors) Probe(ctx context.Context, ref svc.AppRef) (svc.ConnectorProbe, svc.Connector, error) {
+func (c *Connectors) Probe(ctx context.Context, ref domain.AppRef) (connector.Probe, connector.Connector, error) {
 	for {
 		begun, err := connectorBegin.Ask(ctx, c.Ports.Actors, ref.String(), grain.None{})
 		if err != nil {
-			return svc.ConnectorProbe{}, svc.Connector{}, err
+			return connector.Probe{}, connector.Connector{}, err
 		}
 		if begun.Task != nil {
 			return c.finish(ctx, ref, begun.Task)
 		}
 		select {
 		case <-ctx.Done():
-			return svc.ConnectorProbe{}, svc.Connector{}, ctx.Err()
+			return connector.Probe{}, connector.Connector{}, ctx.Err()
 		case <-time.After(busyPause):
 		}
 	}
 }
 
 // finish makes a probe that began.
-func (c *Connectors) finish(ctx context.Context, ref svc.AppRef, begun *task) (svc.ConnectorProbe, svc.Connector, error) {
+func (c *Connectors) finish(ctx context.Context, ref domain.AppRef, begun *task) (connector.Probe, connector.Connector, error) {
 	made, err := c.Ports.run(ctx, ref.String(), begun, c.Now)
 	if err == nil && made.connector == nil {
-		err = svc.NotFound("connector")
+		err = domain.NotFound("connector")
 	}
 	if err = c.synced(ctx, ref, err); err != nil {
-		return svc.ConnectorProbe{}, svc.Connector{}, err
+		return connector.Probe{}, connector.Connector{}, err
 	}
 	return made.probe, *made.connector, nil
 }
 
 // synced returns the error of a change once this node's index has the change. A change that does not arrive in time is
 // on its way.
-func (c *Connectors) synced(ctx context.Context, ref svc.AppRef, err error) error {
+func (c *Connectors) synced(ctx context.Context, ref domain.AppRef, err error) error {
 	if err != nil || c.Sync == nil {
 		return err
 	}

@@ -4,38 +4,39 @@ import (
 	"strings"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/connector"
 )
 
 // Index is this node's snapshot of all connectors. The zero value is an empty one.
 type Index struct {
 	mu    sync.Mutex
-	known map[svc.AppRef]indexed // guarded by mu
+	known map[domain.AppRef]indexed // guarded by mu
 }
 
 // indexed is a version of an application's connector; nil means that there is no connector.
 type indexed struct {
-	version   svc.Version
-	connector *svc.Connector
+	version   domain.Version
+	connector *connector.Connector
 }
 
 // Connector returns the connector of an application, or nil. It must not be changed.
-func (x *Index) Connector(ref svc.AppRef) *svc.Connector {
+func (x *Index) Connector(ref domain.AppRef) *connector.Connector {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.known[ref].connector
 }
 
 // Publish replaces the connector of an application, unless a later version is known.
-func (x *Index) Publish(version svc.Version, ref svc.AppRef, connector *svc.Connector) {
+func (x *Index) Publish(version domain.Version, ref domain.AppRef, connector *connector.Connector) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if known, found := x.known[ref]; found && version.Number() < known.version.Number() {
 		return
 	}
 	if x.known == nil {
-		x.known = map[svc.AppRef]indexed{}
+		x.known = map[domain.AppRef]indexed{}
 	}
 	x.known[ref] = indexed{version, connector}
 }
@@ -44,12 +45,12 @@ func (x *Index) Publish(version svc.Version, ref svc.AppRef, connector *svc.Conn
 func (x *Index) EntityKinds() []string { return []string{kindConnector} }
 
 // PublishEntities publishes the connector among the entities of one owner.
-func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (x *Index) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
 	identity, version, records, ours := grain.DecodeOwned[record](entities, kindConnector, kindConnector, skipped)
 	if !ours {
 		return
 	}
-	var connector *svc.Connector
+	var connector *connector.Connector
 	if len(records) > 0 {
 		connector = &records[0].Connector
 	}
@@ -57,7 +58,7 @@ func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 }
 
 // refOf returns the application of an identity.
-func refOf(identity string) svc.AppRef {
+func refOf(identity string) domain.AppRef {
 	org, app, _ := strings.Cut(identity, "/")
-	return svc.AppRef{Org: org, App: app}
+	return domain.AppRef{Org: org, App: app}
 }

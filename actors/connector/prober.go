@@ -5,9 +5,10 @@ import (
 	"log/slog"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/connector"
 )
 
 // Ports holds the dependencies of a node's connectors.
@@ -22,8 +23,8 @@ type Ports struct {
 
 // Prober probes handlers.
 type Prober interface {
-	// Probe makes one request, within svc.ConnectorTime, with a token of the given id.
-	Probe(ctx context.Context, app svc.AppRef, url string, secret svc.Secret, id string) svc.ConnectorProbe
+	// Probe makes one request, within connector.Time, with a token of the given id.
+	Probe(ctx context.Context, app domain.AppRef, url string, secret domain.Secret, id string) connector.Probe
 }
 
 // Opener decrypts secrets.
@@ -37,7 +38,7 @@ func Kind(node *grain.Node, ports *Ports) cluster.Kind {
 	return connectorKind.Row(node, func(identity string) *core {
 		return &core{
 			identity: identity,
-			publish: func(version svc.Version, connector *svc.Connector) {
+			publish: func(version domain.Version, connector *connector.Connector) {
 				ports.Index.Publish(version, refOf(identity), connector)
 			},
 			begin: func(begun task) {
@@ -53,22 +54,22 @@ func Kind(node *grain.Node, ports *Ports) cluster.Kind {
 
 // result is a probe that was made, and the connector after it.
 type result struct {
-	probe     svc.ConnectorProbe
-	connector *svc.Connector
+	probe     connector.Probe
+	connector *connector.Connector
 }
 
 // run makes a probe that began, and reports its end. If the node stops meanwhile, the result says nothing about the
 // handler and is not reported.
 func (p *Ports) run(ctx context.Context, identity string, begun *task, now func() time.Time) (result, error) {
-	probing, cancel := context.WithTimeout(ctx, min(svc.ConnectorTime, begun.Until.Sub(now())))
+	probing, cancel := context.WithTimeout(ctx, min(connector.Time, begun.Until.Sub(now())))
 	defer cancel()
 	ref := refOf(identity)
-	var made svc.ConnectorProbe
+	var made connector.Probe
 	secret, err := p.Opener.Open(sealName(ref), begun.Connector.Sealed)
 	if err != nil {
-		made = svc.ConnectorProbe{At: now(), Problem: "the secret cannot be read; set it again"}
+		made = connector.Probe{At: now(), Problem: "the secret cannot be read; set it again"}
 	} else {
-		made = p.Prober.Probe(probing, ref, begun.Connector.URL, svc.Secret(secret), p.Random.NewID(ctx, "prb_"))
+		made = p.Prober.Probe(probing, ref, begun.Connector.URL, domain.Secret(secret), p.Random.NewID(ctx, "prb_"))
 	}
 	if ctx.Err() != nil {
 		return result{}, ctx.Err()
@@ -80,4 +81,4 @@ func (p *Ports) run(ctx context.Context, identity string, begun *task, now func(
 }
 
 // sealName is the name under which the secret of an application's connector is sealed.
-func sealName(ref svc.AppRef) string { return ref.String() }
+func sealName(ref domain.AppRef) string { return ref.String() }

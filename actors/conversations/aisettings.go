@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // The ai actor.
@@ -25,7 +26,7 @@ const kindAI = "ai"
 const aiIdle = 2 * time.Hour
 
 type aiSettings struct {
-	policy     svc.AIPolicy
+	policy     conversation.AIPolicy
 	credential *aiCredential
 	spent      aiSpent
 	always     map[string]grain.None
@@ -35,12 +36,12 @@ type aiSettings struct {
 type (
 	// aiCredential is a provider's credential; the key is sealed.
 	aiCredential struct {
-		svc.AICredential
+		conversation.AICredential
 		Sealed []byte `json:"sealed"`
 	}
 	aiSpent struct {
-		Month string    `json:"month"`
-		Usage svc.Usage `json:"usage"`
+		Month string             `json:"month"`
+		Usage conversation.Usage `json:"usage"`
 	}
 	aiMark struct {
 		User   string `json:"user"`
@@ -54,10 +55,10 @@ type (
 		Wait time.Duration `json:"wait"`
 	}
 	aiState struct {
-		Policy     svc.AIPolicy  `json:"policy"`
-		Spent      svc.Usage     `json:"spent"`
-		Always     []string      `json:"always"`
-		Credential *aiCredential `json:"credential"`
+		Policy     conversation.AIPolicy `json:"policy"`
+		Spent      conversation.Usage    `json:"spent"`
+		Always     []string              `json:"always"`
+		Credential *aiCredential         `json:"credential"`
 	}
 )
 
@@ -73,7 +74,7 @@ var (
 	aiSettingsMark       = grain.On(aiSettingsKind, "mark", (*aiSettings).onMark)
 )
 
-func (a *aiSettings) Restore(entities []svc.Entity) error {
+func (a *aiSettings) Restore(entities []domain.Entity) error {
 	asked := a.asked
 	*a = aiSettings{always: map[string]grain.None{}, asked: asked}
 	if a.asked == nil {
@@ -83,7 +84,7 @@ func (a *aiSettings) Restore(entities []svc.Entity) error {
 		var err error
 		switch entity.Kind {
 		case "policy":
-			a.policy, err = grain.Decode[svc.AIPolicy](entity)
+			a.policy, err = grain.Decode[conversation.AIPolicy](entity)
 		case "credential":
 			var credential aiCredential
 			credential, err = grain.Decode[aiCredential](entity)
@@ -104,7 +105,7 @@ func markID(user, tool string) string { return user + "/" + tool }
 
 func (a *aiSettings) onGet(now time.Time, m aiUser) (grain.Outcome[aiState], error) {
 	state := aiState{Policy: a.policy, Credential: a.credential, Always: []string{}}
-	if a.spent.Month == svc.MonthOf(now) {
+	if a.spent.Month == domain.MonthOf(now) {
 		state.Spent = a.spent.Usage
 	}
 	for id := range a.always {
@@ -119,7 +120,7 @@ func (a *aiSettings) onGet(now time.Time, m aiUser) (grain.Outcome[aiState], err
 // onAdmit counts a question of a member, or returns the time to wait before the next one.
 func (a *aiSettings) onAdmit(now time.Time, m aiUser) (grain.Outcome[aiAdmission], error) {
 	recent := slices.DeleteFunc(a.asked[m.User], func(at time.Time) bool { return now.Sub(at) >= time.Hour })
-	if len(recent) >= svc.QuestionsPerHour {
+	if len(recent) >= conversation.QuestionsPerHour {
 		a.asked[m.User] = recent
 		return grain.Answer(aiAdmission{Wait: recent[0].Add(time.Hour).Sub(now)}), nil
 	}
@@ -128,15 +129,15 @@ func (a *aiSettings) onAdmit(now time.Time, m aiUser) (grain.Outcome[aiAdmission
 }
 
 // onSpend counts the tokens of a completed round.
-func (a *aiSettings) onSpend(now time.Time, usage svc.Usage) (grain.Outcome[grain.None], error) {
-	if month := svc.MonthOf(now); a.spent.Month != month {
+func (a *aiSettings) onSpend(now time.Time, usage conversation.Usage) (grain.Outcome[grain.None], error) {
+	if month := domain.MonthOf(now); a.spent.Month != month {
 		a.spent = aiSpent{Month: month}
 	}
 	a.spent.Usage = a.spent.Usage.Add(usage)
 	return grain.Answer(grain.None{}, grain.Put("spent", "spent", a.spent)), nil
 }
 
-func (a *aiSettings) onPolicy(_ time.Time, policy svc.AIPolicy) (grain.Outcome[grain.None], error) {
+func (a *aiSettings) onPolicy(_ time.Time, policy conversation.AIPolicy) (grain.Outcome[grain.None], error) {
 	a.policy = policy
 	return grain.Answer(grain.None{}, grain.Put("policy", "policy", policy)), nil
 }
@@ -177,9 +178,9 @@ type AI struct {
 
 // Settings returns an organization's rules, the tokens that it spent this month, and the tools that a member always
 // allows.
-func (a *AI) Settings(ctx context.Context, org, user string) (svc.AISettings, error) {
+func (a *AI) Settings(ctx context.Context, org, user string) (conversation.AISettings, error) {
 	state, err := aiSettingsGet.Ask(ctx, a.Actors, org, aiUser{User: user})
-	settings := svc.AISettings{Policy: state.Policy, Spent: state.Spent, Always: state.Always}
+	settings := conversation.AISettings{Policy: state.Policy, Spent: state.Spent, Always: state.Always}
 	if state.Credential != nil {
 		settings.Credential = &state.Credential.AICredential
 	}
@@ -190,27 +191,27 @@ func (a *AI) Settings(ctx context.Context, org, user string) (svc.AISettings, er
 func (a *AI) Admit(ctx context.Context, org, user string) error {
 	admission, err := aiSettingsAdmit.Ask(ctx, a.Actors, org, aiUser{User: user})
 	if err == nil && admission.Wait > 0 {
-		err = &svc.Error{Code: svc.CodeRateLimited, RetryAfter: admission.Wait, Message: "A member may ask 30 questions an hour.", Rate: &svc.RateState{
-			Class: svc.RateAI, Quota: svc.QuestionsPerHour, Window: time.Hour, Reset: admission.Wait,
+		err = &domain.Error{Code: domain.CodeRateLimited, RetryAfter: admission.Wait, Message: "A member may ask 30 questions an hour.", Rate: &domain.RateState{
+			Class: conversation.RateAI, Quota: conversation.QuestionsPerHour, Window: time.Hour, Reset: admission.Wait,
 		}}
 	}
 	return err
 }
 
 // Spend counts the tokens of a completed round.
-func (a *AI) Spend(ctx context.Context, org string, usage svc.Usage) error {
+func (a *AI) Spend(ctx context.Context, org string, usage conversation.Usage) error {
 	_, err := aiSettingsSpend.Ask(ctx, a.Actors, org, usage)
 	return err
 }
 
 // PutPolicy replaces an organization's rules.
-func (a *AI) PutPolicy(ctx context.Context, org string, policy svc.AIPolicy) error {
+func (a *AI) PutPolicy(ctx context.Context, org string, policy conversation.AIPolicy) error {
 	_, err := aiSettingsPolicy.Ask(ctx, a.Actors, org, policy)
 	return err
 }
 
 // PutCredential stores an organization's provider credential, sealed; an empty key removes it.
-func (a *AI) PutCredential(ctx context.Context, org string, credential svc.AICredential, key svc.Secret) error {
+func (a *AI) PutCredential(ctx context.Context, org string, credential conversation.AICredential, key domain.Secret) error {
 	message := aiCredential{AICredential: credential}
 	if key != "" {
 		message.Sealed = a.Sealer.Seal(org, []byte(key.Reveal()))
@@ -220,13 +221,13 @@ func (a *AI) PutCredential(ctx context.Context, org string, credential svc.AICre
 }
 
 // Credential returns an organization's provider credential with its key, or nil if it has none.
-func (a *AI) Credential(ctx context.Context, org string) (*svc.AICredential, svc.Secret, error) {
+func (a *AI) Credential(ctx context.Context, org string) (*conversation.AICredential, domain.Secret, error) {
 	state, err := aiSettingsGet.Ask(ctx, a.Actors, org, aiUser{})
 	if err != nil || state.Credential == nil {
 		return nil, "", err
 	}
 	clear, err := a.Sealer.Open(org, state.Credential.Sealed)
-	return &state.Credential.AICredential, svc.Secret(clear), err
+	return &state.Credential.AICredential, domain.Secret(clear), err
 }
 
 // Mark sets whether a member always allows a tool.

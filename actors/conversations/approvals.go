@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // The approvals actor.
@@ -29,7 +30,7 @@ const kindApprovals = "approvals"
 const maxApprovals = 1000
 
 type approvals struct {
-	entries map[string]svc.Approval
+	entries map[string]conversation.Approval
 	// skipped receives requests that cannot be decoded. They are skipped, so that one of them does not hide the whole
 	// queue; their conversations still have them.
 	skipped grain.Skipped
@@ -37,13 +38,13 @@ type approvals struct {
 
 type (
 	putApprovals struct {
-		Entries []svc.Approval `json:"entries"`
+		Entries []conversation.Approval `json:"entries"`
 	}
 	findApproval struct {
 		ID string `json:"id"`
 	}
 	listedApproval struct {
-		svc.Approval
+		conversation.Approval
 		// Open is set while the queue has no decision or result of the request, even if it has expired.
 		Open bool `json:"open"`
 	}
@@ -58,10 +59,10 @@ var (
 	approvalsGet  = grain.On(approvalsKind, "get", (*approvals).onGet, grain.Repeatable)
 )
 
-func (a *approvals) Restore(entities []svc.Entity) error {
-	a.entries = map[string]svc.Approval{}
+func (a *approvals) Restore(entities []domain.Entity) error {
+	a.entries = map[string]conversation.Approval{}
 	for _, entity := range entities {
-		if entry := grain.DecodeOrSkip[svc.Approval](entity, a.skipped); entry != nil {
+		if entry := grain.DecodeOrSkip[conversation.Approval](entity, a.skipped); entry != nil {
 			a.entries[entity.ID] = *entry
 		}
 	}
@@ -69,13 +70,13 @@ func (a *approvals) Restore(entities []svc.Entity) error {
 }
 
 // statusRank orders the statuses of an action by time.
-func statusRank(status svc.ActionStatus) int {
+func statusRank(status conversation.ActionStatus) int {
 	switch status {
-	case svc.ActionProposed:
+	case conversation.ActionProposed:
 		return 0
-	case svc.ActionExecuting:
+	case conversation.ActionExecuting:
 		return 1
-	case svc.ActionExecuted, svc.ActionFailed, svc.ActionRejected, svc.ActionExpired, svc.ActionRevoked:
+	case conversation.ActionExecuted, conversation.ActionFailed, conversation.ActionRejected, conversation.ActionExpired, conversation.ActionRevoked:
 	}
 	return 2
 }
@@ -115,10 +116,10 @@ func (a *approvals) onList(now time.Time, _ grain.None) (grain.Outcome[[]listedA
 	return grain.Answer(list), nil
 }
 
-func (a *approvals) onGet(now time.Time, m findApproval) (grain.Outcome[svc.Approval], error) {
+func (a *approvals) onGet(now time.Time, m findApproval) (grain.Outcome[conversation.Approval], error) {
 	entry, known := a.entries[m.ID]
 	if !known {
-		return grain.Outcome[svc.Approval]{}, svc.NotFound("approval")
+		return grain.Outcome[conversation.Approval]{}, domain.NotFound("approval")
 	}
 	entry.Action = entry.Action.At(now)
 	return grain.Answer(entry), nil
@@ -129,8 +130,8 @@ func (c *Conversations) enqueue(ctx context.Context, view *conversationView) err
 	of := view.Conversation
 	var message putApprovals
 	for _, action := range view.Actions {
-		if action.Effect == svc.EffectExternal {
-			message.Entries = append(message.Entries, svc.Approval{Org: of.Org, App: of.App, Member: of.Member, Action: action})
+		if action.Effect == conversation.EffectExternal {
+			message.Entries = append(message.Entries, conversation.Approval{Org: of.Org, App: of.App, Member: of.Member, Action: action})
 		}
 	}
 	if len(message.Entries) == 0 {
@@ -141,12 +142,12 @@ func (c *Conversations) enqueue(ctx context.Context, view *conversationView) err
 }
 
 // Approvals returns the external requests of an organization, the newest last. It updates old copies.
-func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approval, error) {
+func (c *Conversations) Approvals(ctx context.Context, org string) ([]conversation.Approval, error) {
 	listed, err := approvalsList.Ask(ctx, c.Actors, org, grain.None{})
 	if err != nil {
 		return nil, err
 	}
-	list, ended := []svc.Approval{}, putApprovals{}
+	list, ended := []conversation.Approval{}, putApprovals{}
 	for _, row := range listed {
 		entry := row.Approval
 		if row.Open {
@@ -167,14 +168,14 @@ func (c *Conversations) Approvals(ctx context.Context, org string) ([]svc.Approv
 }
 
 // Approval returns an external request with its conversation.
-func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Approval, svc.Transcript, error) {
+func (c *Conversations) Approval(ctx context.Context, org, id string) (conversation.Approval, conversation.Transcript, error) {
 	entry, err := approvalsGet.Ask(ctx, c.Actors, org, findApproval{ID: id})
 	if err != nil {
-		return entry, svc.Transcript{}, err
+		return entry, conversation.Transcript{}, err
 	}
-	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
-	if svc.CodeOf(err) == svc.CodeNotFound {
-		return entry, exchange, svc.NotFound("approval")
+	exchange, err := c.Get(ctx, domain.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return entry, exchange, domain.NotFound("approval")
 	}
 	if err == nil {
 		entry.Take(&exchange)
@@ -184,9 +185,9 @@ func (c *Conversations) Approval(ctx context.Context, org, id string) (svc.Appro
 
 // refresh reads a request again from its conversation. If the conversation is purged, the request stays as the queue
 // has it.
-func (c *Conversations) refresh(ctx context.Context, entry *svc.Approval) error {
-	exchange, err := c.Get(ctx, svc.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+func (c *Conversations) refresh(ctx context.Context, entry *conversation.Approval) error {
+	exchange, err := c.Get(ctx, domain.AppRef{Org: entry.Org, App: entry.App}, entry.Member.ID, entry.Action.ConversationID)
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil
 	}
 	if err == nil {

@@ -12,9 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/assistant"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // seen gathers the frames that a follower of a turn has seen so far.
@@ -33,7 +34,7 @@ func (s *seen) String() string {
 // watching follows a turn in parallel with the test.
 func watching(turn *assistant.Turn) *seen {
 	s := &seen{}
-	go turn.Frames(context.Background(), func(frame svc.TurnFrame) bool {
+	go turn.Frames(context.Background(), func(frame conversation.TurnFrame) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		event := frame.Event
@@ -49,9 +50,9 @@ func watching(turn *assistant.Turn) *seen {
 }
 
 // answers is a model that answers yes.
-func answers(_ context.Context, _ int, text func(string)) (svc.ModelReply, error) {
+func answers(_ context.Context, _ int, text func(string)) (conversation.ModelReply, error) {
 	text("Yes.")
-	return svc.ModelReply{Text: "Yes."}, nil
+	return conversation.ModelReply{Text: "Yes."}, nil
 }
 
 // allow makes the model call the tool, which its member always allows, and then thank.
@@ -72,7 +73,7 @@ func TestNothingIsShownBeforeTheClaimIsStored(t *testing.T) {
 			c.set(o)
 			release := o.store.HoldPuts()
 			began := time.Now()
-			turn, err := o.Ask(context.Background(), o.asker(), svc.Question{Text: "What?"})
+			turn, err := o.Ask(context.Background(), o.asker(), conversation.Question{Text: "What?"})
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
@@ -80,26 +81,26 @@ func TestNothingIsShownBeforeTheClaimIsStored(t *testing.T) {
 			if got := follower.String(); got != "start status" || time.Since(began) != 0 {
 				t.Errorf("%s: before the claim is stored a follower has seen %s", c.name, got)
 			}
-			if o.rounds != 1 || o.writes != 0 || o.spent != (svc.Usage{}) || o.tokens != 0 {
+			if o.rounds != 1 || o.writes != 0 || o.spent != (conversation.Usage{}) || o.tokens != 0 {
 				t.Errorf("%s: before the claim is stored: %d rounds, %d writes, %v, %d tokens", c.name, o.rounds, o.writes, o.spent, o.tokens)
 			}
 			var back []string
 			go func() {
-				_ = o.Follow(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, turn.Conversation(), 0, func(frame svc.TurnFrame) bool {
+				_ = o.Follow(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID, turn.Conversation(), 0, func(frame conversation.TurnFrame) bool {
 					back = append(back, frame.Event)
 					return true
 				})
 			}()
 			foreign := make(chan error, 1)
 			go func() {
-				foreign <- o.Follow(context.Background(), svc.AppRef{Org: "acme", App: "web"}, stranger().ID, turn.Conversation(), 0, nil)
+				foreign <- o.Follow(context.Background(), domain.AppRef{Org: "acme", App: "web"}, stranger().ID, turn.Conversation(), 0, nil)
 			}()
 			time.Sleep(time.Second)
 			release()
-			if err := <-foreign; svc.CodeOf(err) != svc.CodeNotFound {
+			if err := <-foreign; domain.CodeOf(err) != domain.CodeNotFound {
 				t.Errorf("%s: somebody else follows: %v", c.name, err)
 			}
-			if got := follower.String(); got != c.want || o.writes != c.writes || o.spent == (svc.Usage{}) {
+			if got := follower.String(); got != c.want || o.writes != c.writes || o.spent == (conversation.Usage{}) {
 				t.Errorf("%s: %s, %d writes, %v", c.name, got, o.writes, o.spent)
 			}
 			if got := strings.Join(back, " "); got != c.want {
@@ -126,7 +127,7 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 	} {
 		atCounter(t, func(o *counter) {
 			o.model = answers
-			question := svc.Question{Text: "What?"}
+			question := conversation.Question{Text: "What?"}
 			if !c.first {
 				turn := o.ask("Before?")
 				frames(turn)
@@ -134,7 +135,7 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 				question.ConversationID = turn.Conversation()
 			}
 			spent, cancelled := o.spent, false
-			o.model = func(ctx context.Context, n int, text func(string)) (svc.ModelReply, error) {
+			o.model = func(ctx context.Context, n int, text func(string)) (conversation.ModelReply, error) {
 				reply, err := waits(ctx, n, text)
 				cancelled = true
 				return reply, err
@@ -153,13 +154,13 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 				question.ConversationID = ""
 			}
 			_, err = o.Ask(context.Background(), o.asker(), question)
-			if refused, ok := errors.AsType[*svc.Error](err); !ok || refused.Code != svc.CodeUnavailable || refused.RetryAfter <= 0 {
+			if refused, ok := errors.AsType[*domain.Error](err); !ok || refused.Code != domain.CodeUnavailable || refused.RetryAfter <= 0 {
 				t.Errorf("%s: asking again at once: %v", c.name, err)
 			}
 			if got := o.viewOf(turn.Conversation()); got != c.view {
 				t.Errorf("%s: %s, want %s", c.name, got, c.view)
 			}
-			time.Sleep(svc.TurnLease)
+			time.Sleep(conversation.TurnLease)
 			if got := o.viewOf(turn.Conversation()); got != c.late {
 				t.Errorf("%s, later: %s, want %s", c.name, got, c.late)
 			}
@@ -179,24 +180,24 @@ func TestAQuestionThatIsNotStoredLeavesNothing(t *testing.T) {
 // too long.
 func TestAPlaceIsKeptForOneQuestion(t *testing.T) {
 	ctx := context.Background()
-	kept := func(id string) *svc.TurnRequest {
+	kept := func(id string) *conversation.TurnRequest {
 		question := asking(member(), false)
 		question.Reservation = id
 		return question
 	}
 	for _, c := range []struct {
 		name    string
-		between func(h *talk, first *svc.TurnRequest)
+		between func(h *talk, first *conversation.TurnRequest)
 		// second and store are the errors of the second reservation and of the first claim.
 		second, store string
 	}{
-		{"nothing", func(*talk, *svc.TurnRequest) {}, "conflict turn_running 0", ""},
-		{"almost too long", func(*talk, *svc.TurnRequest) { time.Sleep(svc.TurnLease - 1) }, "conflict turn_running 0", ""},
-		{"too long", func(*talk, *svc.TurnRequest) { time.Sleep(svc.TurnLease) }, "", "conflict turn_running 0"},
-		{"given back", func(h *talk, first *svc.TurnRequest) { _ = h.Release(ctx, first) }, "", "conflict turn_running 0"},
-		{"somebody else's given back", func(h *talk, _ *svc.TurnRequest) { _ = h.Release(ctx, kept("rsv_9")) }, "conflict turn_running 0", ""},
-		{"moved", func(h *talk, _ *svc.TurnRequest) { h.EvictAll() }, "", "conflict turn_running 0"},
-		{"asked again under the same place", func(h *talk, first *svc.TurnRequest) { _, _ = h.Reserve(ctx, first) }, "conflict turn_running 0", ""},
+		{"nothing", func(*talk, *conversation.TurnRequest) {}, "conflict turn_running 0", ""},
+		{"almost too long", func(*talk, *conversation.TurnRequest) { time.Sleep(conversation.TurnLease - 1) }, "conflict turn_running 0", ""},
+		{"too long", func(*talk, *conversation.TurnRequest) { time.Sleep(conversation.TurnLease) }, "", "conflict turn_running 0"},
+		{"given back", func(h *talk, first *conversation.TurnRequest) { _ = h.Release(ctx, first) }, "", "conflict turn_running 0"},
+		{"somebody else's given back", func(h *talk, _ *conversation.TurnRequest) { _ = h.Release(ctx, kept("rsv_9")) }, "conflict turn_running 0", ""},
+		{"moved", func(h *talk, _ *conversation.TurnRequest) { h.EvictAll() }, "", "conflict turn_running 0"},
+		{"asked again under the same place", func(h *talk, first *conversation.TurnRequest) { _, _ = h.Reserve(ctx, first) }, "conflict turn_running 0", ""},
 	} {
 		talking(t, func(h *talk) {
 			exchange := h.mustBegin(true)
@@ -265,19 +266,19 @@ type silent struct {
 	heard int
 }
 
-func (s *silent) Claim(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
+func (s *silent) Claim(ctx context.Context, of *conversation.Conversation, action string, by domain.User, reason string) (conversation.Transcript, error) {
 	exchange, err := s.Conversations.Claim(ctx, of, action, by, reason)
 	s.claimed()
 	return exchange, err
 }
 
-func (s *silent) Renew(ctx context.Context, of *svc.Conversation) error {
+func (s *silent) Renew(ctx context.Context, of *conversation.Conversation) error {
 	s.mu.Lock()
 	s.heard++
 	still := s.still
 	s.mu.Unlock()
 	if still {
-		return svc.Unavailable("The conversation", time.Second)
+		return domain.Unavailable("The conversation", time.Second)
 	}
 	return s.Conversations.Renew(ctx, of)
 }
@@ -297,7 +298,7 @@ func TestATurnLivesWhileItsNodeIsHeardOf(t *testing.T) {
 		o.model = waits
 		turn := o.ask("What?")
 		follower := watching(turn)
-		for n := range int(svc.TurnTime/time.Second) - 1 {
+		for n := range int(conversation.TurnTime/time.Second) - 1 {
 			time.Sleep(time.Second)
 			if n%40 == 7 {
 				o.EvictAll()
@@ -325,10 +326,10 @@ func TestATurnOfALostNodeEnds(t *testing.T) {
 		// view is the conversation as read at the end of the stand-still; after lists the frames at the end.
 		view, after string
 	}{
-		{"a pause", svc.TurnLease - 6*time.Second, false, alive, "start status text text status done"},
-		{"too long a pause", svc.TurnLease, false, ended, "start status text error=conflict"},
-		{"a much longer pause", 3 * svc.TurnLease, false, ended, "start status text error=conflict"},
-		{"too long a pause, and the conversation moves", svc.TurnLease, true, alive, "start status text text status done"},
+		{"a pause", conversation.TurnLease - 6*time.Second, false, alive, "start status text text status done"},
+		{"too long a pause", conversation.TurnLease, false, ended, "start status text error=conflict"},
+		{"a much longer pause", 3 * conversation.TurnLease, false, ended, "start status text error=conflict"},
+		{"too long a pause, and the conversation moves", conversation.TurnLease, true, alive, "start status text text status done"},
 	} {
 		atCounter(t, func(o *counter) {
 			node := &silent{Conversations: &o.talk.Conversations}
@@ -346,7 +347,7 @@ func TestATurnOfALostNodeEnds(t *testing.T) {
 				t.Errorf("%s: %s, want %s", c.name, got, c.view)
 			}
 			node.stand(false)
-			time.Sleep(svc.TurnTime)
+			time.Sleep(conversation.TurnTime)
 			if got := follower.String(); got != c.after {
 				t.Errorf("%s: %s, want %s", c.name, got, c.after)
 			}
@@ -361,10 +362,10 @@ func TestATurnOfALostNodeEnds(t *testing.T) {
 func TestANewActivationCountsAnew(t *testing.T) {
 	talking(t, func(h *talk) {
 		exchange := h.mustBegin(true)
-		time.Sleep(svc.TurnLease - time.Second)
+		time.Sleep(conversation.TurnLease - time.Second)
 		h.EvictAll()
 		h.want("the first look of the new activation", "running | user: What?")
-		time.Sleep(svc.TurnLease - 1)
+		time.Sleep(conversation.TurnLease - 1)
 		h.want("before the lease is over", "running | user: What?")
 		_, err := h.begin(member(), false)
 		h.wantRefused("asking meanwhile", err, "conflict turn_running 0")
@@ -386,7 +387,7 @@ func TestASlowStoreLosesNoTurn(t *testing.T) {
 			release := h.store.HoldPuts()
 			done := make(chan error, 1)
 			go func() {
-				_, err := h.Append(context.Background(), &exchange.Conversation, []svc.Message{{Role: svc.RoleAssistant, Text: "Well"}}, nil)
+				_, err := h.Append(context.Background(), &exchange.Conversation, []conversation.Message{{Role: conversation.RoleAssistant, Text: "Well"}}, nil)
 				done <- err
 			}()
 			time.Sleep(grain.IOTime - time.Second)
@@ -408,7 +409,7 @@ func TestAReturningNodeDoesNotExecute(t *testing.T) {
 			o.model = proposes
 			turn := o.ask("Make a goal.")
 			frames(turn)
-			rows, err := o.Actions(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID)
+			rows, err := o.Actions(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID)
 			if err != nil || len(rows) != 1 {
 				t.Fatalf("%v, %v", rows, err)
 			}
@@ -416,7 +417,7 @@ func TestAReturningNodeDoesNotExecute(t *testing.T) {
 			o.Assistant.Conversations = node
 			stand := func() {
 				node.stand(true)
-				time.Sleep(svc.TurnLease)
+				time.Sleep(conversation.TurnLease)
 				o.viewOf(turn.Conversation())
 				node.stand(false)
 			}
@@ -427,7 +428,7 @@ func TestAReturningNodeDoesNotExecute(t *testing.T) {
 			node.claimed = stand
 			o.Approvals = claiming{&o.talk.Conversations, stand}
 			if outside {
-				_, err = o.ApproveRequest(context.Background(), o.second(svc.RoleMember), rows[0].ID, "yes")
+				_, err = o.ApproveRequest(context.Background(), o.second(domain.RoleMember), rows[0].ID, "yes")
 			} else {
 				var approved *assistant.Turn
 				if approved, err = o.Approve(context.Background(), o.asker(), rows[0].ID, "yes"); err == nil {
@@ -436,12 +437,12 @@ func TestAReturningNodeDoesNotExecute(t *testing.T) {
 			}
 			synctest.Wait()
 			view, _, _ := strings.Cut(o.viewOf(turn.Conversation()), "|")
-			exchange, getErr := o.Conversation(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, turn.Conversation())
+			exchange, getErr := o.Conversation(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID, turn.Conversation())
 			content := exchange.Messages[2].Results[0].Content
 			if got := view + "| tool: " + content; err != nil || getErr != nil || got != want || o.writes != 0 {
 				t.Errorf("outside %v: %s, %v, %v, %d executions", outside, got, err, getErr, o.writes)
 			}
-			if outside && exchange.Actions[0].Sending != svc.SendingUncertain {
+			if outside && exchange.Actions[0].Sending != conversation.SendingUncertain {
 				t.Errorf("the sending is %s", exchange.Actions[0].Sending)
 			}
 			if slices.Contains(o.recorded(), "ai.action.executed by Ada") {
@@ -471,7 +472,7 @@ func TestTheLedgerHasWhatExpired(t *testing.T) {
 			exchange := h.mustBegin(true)
 			h.propose(exchange, "act_1")
 			proposed := time.Now()
-			time.Sleep(svc.ActionLifetime + time.Minute)
+			time.Sleep(conversation.ActionLifetime + time.Minute)
 			notice(h)
 			synctest.Wait()
 			entered := h.store.Entries()
@@ -490,7 +491,7 @@ func TestTheLedgerHasWhatExpired(t *testing.T) {
 				t.Errorf("%s: the metadata is %s, want %s", name, got, want)
 			}
 			entry.Metadata = nil
-			want := svc.LedgerEntry{At: proposed.Add(svc.ActionLifetime), Org: "acme", App: "web", Kind: "ai.action.expired", Subject: "act_1"}
+			want := domain.LedgerEntry{At: proposed.Add(conversation.ActionLifetime), Org: "acme", App: "web", Kind: "ai.action.expired", Subject: "act_1"}
 			if fmt.Sprint(entry) != fmt.Sprint(want) {
 				t.Errorf("%s: the entry is\n%v, want\n%v", name, entry, want)
 			}

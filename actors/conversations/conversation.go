@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // The conversation actor.
@@ -40,11 +41,11 @@ const (
 	wakePurge  = "ai.conversations.purge"
 )
 
-type conversation struct {
+type conversationActor struct {
 	identity     string
-	conversation *svc.Conversation
-	messages     []svc.Message
-	actions      map[string]svc.Action
+	conversation *conversation.Conversation
+	messages     []conversation.Message
+	actions      map[string]conversation.Action
 	// reserved is the reservation of the next turn, or nil. lastHeartbeat is the time of the last report of the node
 	// that runs the turn. Both are in memory only.
 	reserved      *reservation
@@ -54,76 +55,76 @@ type conversation struct {
 type (
 	beginTurn struct {
 		// Conversation is the new one if Create is set, else only its member is read.
-		Conversation svc.Conversation `json:"conversation"`
-		Create       bool             `json:"create"`
-		Question     string           `json:"question"`
-		ContextPath  string           `json:"contextPath"`
+		Conversation conversation.Conversation `json:"conversation"`
+		Create       bool                      `json:"create"`
+		Question     string                    `json:"question"`
+		ContextPath  string                    `json:"contextPath"`
 		// Reservation is the id of the turn's reservation; Turn is the number of the turn. Both are empty without one.
 		Reservation string `json:"reservation,omitempty"`
 		Turn        int    `json:"turn,omitempty"`
 	}
 	claimAction struct {
-		Action string   `json:"action"`
-		By     svc.User `json:"by"`
-		Reason string   `json:"reason"`
+		Action string      `json:"action"`
+		By     domain.User `json:"by"`
+		Reason string      `json:"reason"`
 		// Second is set if By decides as the second operator of a request.
 		Second bool `json:"second,omitempty"`
 	}
 	appendTurn struct {
-		Turn     int           `json:"turn"`
-		Messages []svc.Message `json:"messages"`
-		Actions  []svc.Action  `json:"actions"`
+		Turn     int                    `json:"turn"`
+		Messages []conversation.Message `json:"messages"`
+		Actions  []conversation.Action  `json:"actions"`
 	}
 	settleAction struct {
-		Turn      int              `json:"turn"`
-		Action    string           `json:"action"`
-		Status    svc.ActionStatus `json:"status"`
-		Result    svc.ActionResult `json:"result"`
-		RequestID string           `json:"requestId"`
-		Sending   svc.Sending      `json:"sending,omitempty"`
-		Content   string           `json:"content"`
+		Turn      int                       `json:"turn"`
+		Action    string                    `json:"action"`
+		Status    conversation.ActionStatus `json:"status"`
+		Result    conversation.ActionResult `json:"result"`
+		RequestID string                    `json:"requestId"`
+		Sending   conversation.Sending      `json:"sending,omitempty"`
+		Content   string                    `json:"content"`
 	}
 	finishTurn struct {
 		Turn int    `json:"turn"`
 		Note string `json:"note"`
 	}
 	decideAction struct {
-		Action string           `json:"action"`
-		By     svc.User         `json:"by"`
-		Reason string           `json:"reason"`
-		Status svc.ActionStatus `json:"status"`
+		Action string                    `json:"action"`
+		By     domain.User               `json:"by"`
+		Reason string                    `json:"reason"`
+		Status conversation.ActionStatus `json:"status"`
 		// Second says that By decides as the second operator of a request.
 		Second bool `json:"second,omitempty"`
 	}
 	// conversationView is everything about a conversation.
 	conversationView struct {
-		Conversation svc.Conversation `json:"conversation"`
-		Messages     []svc.Message    `json:"messages"`
-		Actions      []svc.Action     `json:"actions"`
+		Conversation conversation.Conversation `json:"conversation"`
+		Messages     []conversation.Message    `json:"messages"`
+		Actions      []conversation.Action     `json:"actions"`
 	}
 )
 
-var conversationKind = grain.NewKind[*conversation](kindConversation, 3, 2*time.Minute)
+var conversationKind = grain.NewKind[*conversationActor](kindConversation, 3, 2*time.Minute)
 
 // The methods of the conversation actor.
 var (
-	conversationReserve = grain.On(conversationKind, "reserve", (*conversation).onReserve, grain.Repeatable, grain.NeedsStore)
-	conversationRelease = grain.On(conversationKind, "release", (*conversation).onRelease, grain.Repeatable)
-	conversationBegin   = grain.On(conversationKind, "begin", (*conversation).onBegin)
-	conversationRenew   = grain.On(conversationKind, "renew", (*conversation).onRenew, grain.Repeatable)
-	conversationClaim   = grain.On(conversationKind, "claim", (*conversation).onClaim)
-	conversationAppend  = grain.On(conversationKind, "append", (*conversation).onAppend)
-	conversationSettle  = grain.On(conversationKind, "settle", (*conversation).onSettle)
-	conversationFinish  = grain.On(conversationKind, "finish", (*conversation).onFinish)
-	conversationDecide  = grain.On(conversationKind, "decide", (*conversation).onDecide)
-	conversationGet     = grain.On(conversationKind, "get", (*conversation).onGet, grain.Repeatable)
-	_                   = grain.On(conversationKind, "wake", (*conversation).onWake, grain.Repeatable)
+	conversationReserve = grain.On(conversationKind, "reserve", (*conversationActor).onReserve, grain.Repeatable, grain.NeedsStore)
+	conversationRelease = grain.On(conversationKind, "release", (*conversationActor).onRelease, grain.Repeatable)
+	conversationBegin   = grain.On(conversationKind, "begin", (*conversationActor).onBegin)
+	conversationRenew   = grain.On(conversationKind, "renew", (*conversationActor).onRenew, grain.Repeatable)
+	conversationClaim   = grain.On(conversationKind, "claim", (*conversationActor).onClaim)
+	conversationAppend  = grain.On(conversationKind, "append", (*conversationActor).onAppend)
+	conversationSettle  = grain.On(conversationKind, "settle", (*conversationActor).onSettle)
+	conversationFinish  = grain.On(conversationKind, "finish", (*conversationActor).onFinish)
+	conversationDecide  = grain.On(conversationKind, "decide", (*conversationActor).onDecide)
+	conversationGet     = grain.On(conversationKind, "get", (*conversationActor).onGet, grain.Repeatable)
+	_                   = grain.On(conversationKind, "wake", (*conversationActor).onWake, grain.Repeatable)
 )
 
 // Admit refuses methods that need a conversation before one exists.
-func (c *conversation) Admit(now time.Time, method string) error {
+func (c *conversationActor) Admit(now time.Time, method string) error {
 	if c.conversation == nil && !slices.Contains([]string{"reserve", "release", "begin", cluster.WakeMethod}, method) {
-		return svc.NotFound("conversation")
+		return domain.NotFound("conversation")
 	}
 	if c.lastHeartbeat.IsZero() { // a new activation does not know the heartbeats of the previous one
 		c.lastHeartbeat = now
@@ -131,32 +132,32 @@ func (c *conversation) Admit(now time.Time, method string) error {
 	return nil
 }
 
-var _ grain.Creator = (*conversation)(nil)
+var _ grain.Creator = (*conversationActor)(nil)
 
 // Creates reports whether a question creates a conversation under a new id.
-func (c *conversation) Creates(method string, payload []byte) bool {
+func (c *conversationActor) Creates(method string, payload []byte) bool {
 	var message struct {
 		Create bool `json:"create"`
 	}
 	return (method == "begin" || method == "reserve") && json.Unmarshal(payload, &message) == nil && message.Create
 }
 
-func (c *conversation) Restore(entities []svc.Entity) error {
-	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}}
-	slices.SortFunc(entities, func(a, b svc.Entity) int { return strings.Compare(a.ID, b.ID) })
+func (c *conversationActor) Restore(entities []domain.Entity) error {
+	*c = conversationActor{identity: c.identity, actions: map[string]conversation.Action{}}
+	slices.SortFunc(entities, func(a, b domain.Entity) int { return strings.Compare(a.ID, b.ID) })
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
 		case "conversation":
-			var record svc.Conversation
-			record, err = grain.Decode[svc.Conversation](entity)
+			var record conversation.Conversation
+			record, err = grain.Decode[conversation.Conversation](entity)
 			c.conversation = &record
 		case "message":
-			var message svc.Message
-			message, err = grain.Decode[svc.Message](entity)
+			var message conversation.Message
+			message, err = grain.Decode[conversation.Message](entity)
 			c.messages = append(c.messages, message)
 		case "action":
-			c.actions[entity.ID], err = grain.Decode[svc.Action](entity)
+			c.actions[entity.ID], err = grain.Decode[conversation.Action](entity)
 		}
 		if err != nil {
 			return err
@@ -170,21 +171,21 @@ func messageID(n int) string { return fmt.Sprintf("%06d", n) }
 
 // change gathers the writes of one message to the actor.
 type change struct {
-	c       *conversation
+	c       *conversationActor
 	now     time.Time
 	writes  []grain.Write
-	wakeups []svc.Wakeup
+	wakeups []domain.Wakeup
 	// expired holds the ledger entries of proposals that the change has ended.
-	expired []svc.LedgerEntry
+	expired []domain.LedgerEntry
 }
 
-func (c *conversation) change(now time.Time) *change { return &change{c: c, now: now} }
+func (c *conversationActor) change(now time.Time) *change { return &change{c: c, now: now} }
 
 func (h *change) wake(name string, due time.Time) {
-	h.wakeups = append(h.wakeups, svc.Wakeup{Kind: kindConversation, Identity: h.c.identity, Name: name, Due: due})
+	h.wakeups = append(h.wakeups, domain.Wakeup{Kind: kindConversation, Identity: h.c.identity, Name: name, Due: due})
 }
 
-func (h *change) addMessage(message svc.Message) {
+func (h *change) addMessage(message conversation.Message) {
 	message.At, message.Turn = h.now, h.c.conversation.Turn
 	h.writes = append(h.writes, grain.Put("message", messageID(len(h.c.messages)), message))
 	h.c.messages = append(h.c.messages, message)
@@ -192,17 +193,17 @@ func (h *change) addMessage(message svc.Message) {
 
 func (h *change) note(text string) {
 	if text != "" {
-		h.addMessage(svc.Message{Role: svc.RoleNote, Text: text})
+		h.addMessage(conversation.Message{Role: conversation.RoleNote, Text: text})
 	}
 }
 
-func (h *change) putAction(action svc.Action) {
+func (h *change) putAction(action conversation.Action) {
 	h.c.actions[action.ID] = action
 	h.writes = append(h.writes, grain.Put("action", action.ID, action))
 }
 
 // result replaces the result of a proposed call that the model reads.
-func (h *change) result(action *svc.Action, ok bool, content string) {
+func (h *change) result(action *conversation.Action, ok bool, content string) {
 	for i := len(h.c.messages) - 1; i >= 0; i-- {
 		for j, result := range h.c.messages[i].Results {
 			if result.CallID != action.CallID {
@@ -224,23 +225,23 @@ func (h *change) outcome() grain.Outcome[conversationView] {
 	record.UpdatedAt, record.Messages = h.now, len(h.c.messages)
 	pending := h.c.pending(h.now)
 	record.PendingActions = len(pending)
-	if record.State != svc.ConversationRunning {
-		record.State = svc.ConversationIdle
+	if record.State != conversation.Running {
+		record.State = conversation.Idle
 		if len(pending) > 0 {
-			record.State = svc.ConversationAwaiting
+			record.State = conversation.Awaiting
 		}
 	}
 	h.writes = append(h.writes, grain.Put("conversation", record.ID, *record))
 	return grain.Outcome[conversationView]{Answer: h.c.view(h.now), Effects: grain.Effects{Writes: h.writes, Wakeups: h.wakeups, Entries: h.expired}}
 }
 
-func (c *conversation) view(now time.Time) conversationView {
-	view := conversationView{Conversation: *c.conversation, Messages: slices.Clone(c.messages), Actions: []svc.Action{}}
+func (c *conversationActor) view(now time.Time) conversationView {
+	view := conversationView{Conversation: *c.conversation, Messages: slices.Clone(c.messages), Actions: []conversation.Action{}}
 	if pending := len(c.pending(now)); pending != view.Conversation.PendingActions {
 		// Time alone expires proposals; the record shows it after the next wake-up.
 		view.Conversation.PendingActions = pending
-		if pending == 0 && view.Conversation.State == svc.ConversationAwaiting {
-			view.Conversation.State = svc.ConversationIdle
+		if pending == 0 && view.Conversation.State == conversation.Awaiting {
+			view.Conversation.State = conversation.Idle
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
@@ -250,25 +251,25 @@ func (c *conversation) view(now time.Time) conversationView {
 }
 
 // pending lists the actions that wait for a decision, ordered by expiry.
-func (c *conversation) pending(now time.Time) (out []svc.Action) {
+func (c *conversationActor) pending(now time.Time) (out []conversation.Action) {
 	for _, action := range c.actions {
 		if action.Pending(now) {
 			out = append(out, action)
 		}
 	}
-	slices.SortFunc(out, func(a, b svc.Action) int {
+	slices.SortFunc(out, func(a, b conversation.Action) int {
 		return cmp.Or(a.ExpiresAt.Compare(b.ExpiresAt), strings.Compare(a.ID, b.ID))
 	})
 	return out
 }
 
 // onBegin claims the conversation for a turn that answers a question.
-func (c *conversation) onBegin(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
+func (c *conversationActor) onBegin(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
 	if err := c.checkQuestion(now, &m, m.Reservation); err != nil {
 		return grain.Outcome[conversationView]{}, err
 	}
 	if m.Turn != 0 && (c.conversation == nil && m.Turn != 1 || c.conversation != nil && m.Turn != c.conversation.Turn+1) {
-		return grain.Outcome[conversationView]{}, &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The conversation has gone on meanwhile."}
+		return grain.Outcome[conversationView]{}, &domain.Error{Code: domain.CodeConflict, Reason: "turn_over", Message: "The conversation has gone on meanwhile."}
 	}
 	h := c.change(now)
 	c.endOverdue(h)
@@ -277,7 +278,7 @@ func (c *conversation) onBegin(now time.Time, m beginTurn) (grain.Outcome[conver
 }
 
 // checkQuestion refuses a question of another member, or while no turn may begin.
-func (c *conversation) checkQuestion(now time.Time, m *beginTurn, reservation string) error {
+func (c *conversationActor) checkQuestion(now time.Time, m *beginTurn, reservation string) error {
 	if c.conversation == nil && m.Create {
 		if c.takenBefore(now, reservation) {
 			return turnRunning(m.Conversation.ID)
@@ -285,55 +286,55 @@ func (c *conversation) checkQuestion(now time.Time, m *beginTurn, reservation st
 		return nil
 	}
 	if c.conversation == nil || c.conversation.Member.ID != m.Conversation.Member.ID {
-		return svc.NotFound("conversation")
+		return domain.NotFound("conversation")
 	}
 	return c.checkFree(now, reservation)
 }
 
 // ask begins a turn with a question; the first question creates the conversation.
-func (c *conversation) ask(h *change, m *beginTurn) grain.Outcome[conversationView] {
+func (c *conversationActor) ask(h *change, m *beginTurn) grain.Outcome[conversationView] {
 	if c.conversation == nil {
 		record := m.Conversation
-		record.Title, record.CreatedAt = svc.TitleOf(m.Question), h.now
+		record.Title, record.CreatedAt = conversation.TitleOf(m.Question), h.now
 		c.conversation = &record
 		h.wake(wakePurge, record.ExpiresAt())
 	}
 	c.conversation.Question, c.conversation.ContextPath = m.Question, m.ContextPath
 	c.start(h)
-	h.addMessage(svc.Message{Role: svc.RoleUser, Text: m.Question})
+	h.addMessage(conversation.Message{Role: conversation.RoleUser, Text: m.Question})
 	return h.outcome()
 }
 
 // turnRunning is the error of a refused turn: another one runs or has reserved its place.
 func turnRunning(id string) error {
-	return &svc.Error{
-		Code: svc.CodeConflict, Reason: "turn_running", Message: "A turn of the conversation is still running.", Turn: &svc.TurnProblem{ConversationID: id},
+	return &domain.Error{
+		Code: domain.CodeConflict, Reason: "turn_running", Message: "A turn of the conversation is still running.", Turn: &domain.TurnProblem{ConversationID: id},
 	}
 }
 
 // checkFree refuses a turn while another one runs, while the next one is reserved for another question, or
 // while actions wait for a decision.
-func (c *conversation) checkFree(now time.Time, reservation string) error {
+func (c *conversationActor) checkFree(now time.Time, reservation string) error {
 	if c.running(now) || c.takenBefore(now, reservation) {
 		return turnRunning(c.conversation.ID)
 	}
-	problem := &svc.TurnProblem{ConversationID: c.conversation.ID}
+	problem := &domain.TurnProblem{ConversationID: c.conversation.ID}
 	for _, action := range c.pending(now) {
-		problem.Actions = append(problem.Actions, svc.PendingAction{ID: action.ID, ExpiresAt: action.ExpiresAt})
+		problem.Actions = append(problem.Actions, domain.PendingAction{ID: action.ID, ExpiresAt: action.ExpiresAt})
 	}
 	if len(problem.Actions) > 0 {
-		return &svc.Error{Code: svc.CodeConflict, Reason: "actions_pending", Message: "Decide on the proposed actions first.", Turn: problem}
+		return &domain.Error{Code: domain.CodeConflict, Reason: "actions_pending", Message: "Decide on the proposed actions first.", Turn: problem}
 	}
 	return nil
 }
 
-func (c *conversation) start(h *change) {
+func (c *conversationActor) start(h *change) {
 	c.conversation.Turn++
-	c.conversation.State, c.conversation.TurnEnds = svc.ConversationRunning, h.now.Add(svc.TurnTime+turnSlack)
+	c.conversation.State, c.conversation.TurnEnds = conversation.Running, h.now.Add(conversation.TurnTime+turnSlack)
 	h.wake(wakeTurn, c.conversation.TurnEnds)
 }
 
-func (c *conversation) onAppend(now time.Time, m appendTurn) (grain.Outcome[conversationView], error) {
+func (c *conversationActor) onAppend(now time.Time, m appendTurn) (grain.Outcome[conversationView], error) {
 	if err := c.current(now, m.Turn); err != nil {
 		return grain.Outcome[conversationView]{}, err
 	}
@@ -350,10 +351,10 @@ func (c *conversation) onAppend(now time.Time, m appendTurn) (grain.Outcome[conv
 	return h.outcome(), nil
 }
 
-func (c *conversation) onSettle(now time.Time, m settleAction) (grain.Outcome[conversationView], error) {
+func (c *conversationActor) onSettle(now time.Time, m settleAction) (grain.Outcome[conversationView], error) {
 	action, known := c.actions[m.Action]
 	if err := c.current(now, m.Turn); err != nil || !known {
-		return grain.Outcome[conversationView]{}, cmp.Or(err, error(svc.NotFound("action")))
+		return grain.Outcome[conversationView]{}, cmp.Or(err, error(domain.NotFound("action")))
 	}
 	h := c.change(now)
 	action.Status, action.RequestID, action.Sending = m.Status, m.RequestID, m.Sending
@@ -363,14 +364,14 @@ func (c *conversation) onSettle(now time.Time, m settleAction) (grain.Outcome[co
 	return h.outcome(), nil
 }
 
-func (c *conversation) onFinish(now time.Time, m finishTurn) (grain.Outcome[conversationView], error) {
+func (c *conversationActor) onFinish(now time.Time, m finishTurn) (grain.Outcome[conversationView], error) {
 	if err := c.current(now, m.Turn); err != nil {
 		return grain.Outcome[conversationView]{}, err
 	}
 	h := c.change(now)
 	c.failExecuting(h)
 	h.note(m.Note)
-	c.conversation.State = svc.ConversationIdle
+	c.conversation.State = conversation.Idle
 	h.wake(wakeTurn, time.Time{})
 	return h.outcome(), nil
 }

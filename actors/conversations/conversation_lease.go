@@ -3,8 +3,9 @@ package conversations
 import (
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // reservation reserves the next turn for a question with a claim that is not stored yet. It is in memory only: if it is
@@ -25,7 +26,7 @@ type (
 
 // onReserve reserves the next turn for a question, and returns the conversation as it will be once the question is
 // stored. It does not store the question.
-func (c *conversation) onReserve(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
+func (c *conversationActor) onReserve(now time.Time, m beginTurn) (grain.Outcome[conversationView], error) {
 	if err := c.checkQuestion(now, &m, m.Reservation); err != nil {
 		return grain.Outcome[conversationView]{}, err
 	}
@@ -35,18 +36,18 @@ func (c *conversation) onReserve(now time.Time, m beginTurn) (grain.Outcome[conv
 	if len(h.writes) > 0 {
 		result = h.outcome()
 	}
-	ahead := conversation{identity: c.identity, actions: c.actions, messages: c.messages[:len(c.messages):len(c.messages)]}
+	ahead := conversationActor{identity: c.identity, actions: c.actions, messages: c.messages[:len(c.messages):len(c.messages)]}
 	if c.conversation != nil {
 		record := *c.conversation
 		ahead.conversation = &record
 	}
 	result.Answer = ahead.ask(ahead.change(now), &m).Answer
-	c.reserved = &reservation{id: m.Reservation, ends: now.Add(svc.TurnLease)}
+	c.reserved = &reservation{id: m.Reservation, ends: now.Add(conversation.TurnLease)}
 	return result, nil
 }
 
 // onRelease drops a reservation.
-func (c *conversation) onRelease(_ time.Time, m releaseTurn) (grain.Outcome[grain.None], error) {
+func (c *conversationActor) onRelease(_ time.Time, m releaseTurn) (grain.Outcome[grain.None], error) {
 	if c.reserved != nil && c.reserved.id == m.Reservation {
 		c.reserved = nil
 	}
@@ -54,7 +55,7 @@ func (c *conversation) onRelease(_ time.Time, m releaseTurn) (grain.Outcome[grai
 }
 
 // onRenew receives the heartbeat of a running turn from its node.
-func (c *conversation) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.None], error) {
+func (c *conversationActor) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.None], error) {
 	if err := c.current(now, m.Turn); err != nil {
 		return grain.Outcome[grain.None]{}, err
 	}
@@ -63,29 +64,29 @@ func (c *conversation) onRenew(now time.Time, m renewTurn) (grain.Outcome[grain.
 }
 
 // Saved resets the time without a heartbeat, because the actor could not receive one while it saved.
-func (c *conversation) Saved(now time.Time) { c.lastHeartbeat = now }
+func (c *conversationActor) Saved(now time.Time) { c.lastHeartbeat = now }
 
 // running reports whether a turn runs: its time is not over, and its node has reported in time.
-func (c *conversation) running(now time.Time) bool {
-	return c.conversation.State == svc.ConversationRunning && now.Before(c.conversation.TurnEnds) && now.Sub(c.lastHeartbeat) < svc.TurnLease
+func (c *conversationActor) running(now time.Time) bool {
+	return c.conversation.State == conversation.Running && now.Before(c.conversation.TurnEnds) && now.Sub(c.lastHeartbeat) < conversation.TurnLease
 }
 
 // takenBefore reports whether the next turn is reserved for another question.
-func (c *conversation) takenBefore(now time.Time, reservation string) bool {
+func (c *conversationActor) takenBefore(now time.Time, reservation string) bool {
 	return c.reserved != nil && c.reserved.id != reservation && now.Before(c.reserved.ends)
 }
 
 // current refuses messages of a turn that is over.
-func (c *conversation) current(now time.Time, turn int) error {
+func (c *conversationActor) current(now time.Time, turn int) error {
 	if !c.running(now) || c.conversation.Turn != turn {
-		return &svc.Error{Code: svc.CodeConflict, Reason: "turn_over", Message: "The turn is over."}
+		return &domain.Error{Code: domain.CodeConflict, Reason: "turn_over", Message: "The turn is over."}
 	}
 	return nil
 }
 
 // onGet returns the conversation. It ends the turn if its node is lost.
-func (c *conversation) onGet(now time.Time, _ grain.None) (grain.Outcome[conversationView], error) {
-	if c.conversation.State != svc.ConversationRunning || c.running(now) {
+func (c *conversationActor) onGet(now time.Time, _ grain.None) (grain.Outcome[conversationView], error) {
+	if c.conversation.State != conversation.Running || c.running(now) {
 		return grain.Answer(c.view(now)), nil
 	}
 	h := c.change(now)

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // talks is the number of random conversations; 2000 by hand.
@@ -25,7 +26,7 @@ type deed struct {
 	// first says that there is no conversation yet.
 	first  bool
 	kind   string
-	by     svc.User
+	by     domain.User
 	action string
 	turn   int
 	// reservation is the reservation that holds the turn.
@@ -48,13 +49,13 @@ type law struct {
 	kept    string
 	keeps   time.Time
 	ids     []string
-	status  map[string]svc.ActionStatus
+	status  map[string]conversation.ActionStatus
 	expires map[string]time.Time
 }
 
 func (l *law) clone() *law {
 	other := *l
-	other.ids, other.status, other.expires = slices.Clone(l.ids), map[string]svc.ActionStatus{}, map[string]time.Time{}
+	other.ids, other.status, other.expires = slices.Clone(l.ids), map[string]conversation.ActionStatus{}, map[string]time.Time{}
 	for id := range l.status {
 		other.status[id], other.expires[id] = l.status[id], l.expires[id]
 	}
@@ -62,9 +63,9 @@ func (l *law) clone() *law {
 }
 
 // at returns the status of an action at an instant, empty if it does not exist.
-func (l *law) at(now time.Time, id string) svc.ActionStatus {
-	if l.status[id] == svc.ActionProposed && !now.Before(l.expires[id]) {
-		return svc.ActionExpired
+func (l *law) at(now time.Time, id string) conversation.ActionStatus {
+	if l.status[id] == conversation.ActionProposed && !now.Before(l.expires[id]) {
+		return conversation.ActionExpired
 	}
 	return l.status[id]
 }
@@ -76,7 +77,7 @@ func (l *law) busy(now time.Time, questions bool, reservation string) string {
 	}
 	waiting := 0
 	for _, id := range l.ids {
-		if l.at(now, id) == svc.ActionProposed {
+		if l.at(now, id) == conversation.ActionProposed {
 			waiting++
 		}
 	}
@@ -88,7 +89,7 @@ func (l *law) busy(now time.Time, questions bool, reservation string) string {
 
 // alive reports whether a turn runs.
 func (l *law) alive(now time.Time) bool {
-	return l.running && now.Before(l.ends) && now.Sub(l.heard) < svc.TurnLease
+	return l.running && now.Before(l.ends) && now.Sub(l.heard) < conversation.TurnLease
 }
 
 // lose ends a turn if its time is over or its heartbeats are missing; the action that it was executing has failed.
@@ -102,15 +103,15 @@ func (l *law) lose(now time.Time) {
 func (l *law) end() {
 	l.running = false
 	for _, id := range l.ids {
-		if l.status[id] == svc.ActionExecuting {
-			l.status[id] = svc.ActionFailed
+		if l.status[id] == conversation.ActionExecuting {
+			l.status[id] = conversation.ActionFailed
 		}
 	}
 }
 
 func (l *law) begin(now time.Time) {
 	l.lose(now)
-	l.turn, l.running, l.ends, l.heard = l.turn+1, true, now.Add(svc.TurnTime+turnSlack), now
+	l.turn, l.running, l.ends, l.heard = l.turn+1, true, now.Add(conversation.TurnTime+turnSlack), now
 }
 
 // decide returns the refusal of a decision on an action.
@@ -121,7 +122,7 @@ func (l *law) decide(now time.Time, d deed) string {
 		return "not_found "
 	case second && (d.by.ID == member().ID || !outside(d.action)), !second && d.kind != "revoke" && d.by.ID != member().ID:
 		return "not_found "
-	case status != svc.ActionProposed:
+	case status != conversation.ActionProposed:
 		return fmt.Sprintf("conflict already_decided %s0", status)
 	case d.kind == "approve" && outside(d.action):
 		return "forbidden second_operator_required"
@@ -143,7 +144,7 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 	case "reserve":
 		if refused = l.busy(now, true, d.reservation); refused == "" {
 			l.lose(now)
-			l.kept, l.keeps = d.reservation, now.Add(svc.TurnLease)
+			l.kept, l.keeps = d.reservation, now.Add(conversation.TurnLease)
 		}
 	case "store":
 		switch {
@@ -173,11 +174,11 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 		}
 		if refused == "" {
 			l.begin(now)
-			l.status[d.action] = svc.ActionExecuting
+			l.status[d.action] = conversation.ActionExecuting
 		}
 	case "reject", "revoke", "refuse":
 		if refused = l.decide(now, d); refused == "" {
-			l.status[d.action] = map[string]svc.ActionStatus{"reject": svc.ActionRejected, "refuse": svc.ActionRejected, "revoke": svc.ActionRevoked}[d.kind]
+			l.status[d.action] = map[string]conversation.ActionStatus{"reject": conversation.ActionRejected, "refuse": conversation.ActionRejected, "revoke": conversation.ActionRevoked}[d.kind]
 		}
 	case "propose", "settle", "finish":
 		switch {
@@ -188,11 +189,11 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 		case d.kind == "finish":
 			l.end()
 		case d.kind == "propose":
-			l.ids, l.status[d.action], l.expires[d.action] = append(l.ids, d.action), svc.ActionProposed, now.Add(svc.ActionLifetime)
+			l.ids, l.status[d.action], l.expires[d.action] = append(l.ids, d.action), conversation.ActionProposed, now.Add(conversation.ActionLifetime)
 		case l.status[d.action] == "":
 			return "not_found "
 		default:
-			l.status[d.action] = svc.ActionExecuted
+			l.status[d.action] = conversation.ActionExecuted
 		}
 	case "sweep":
 		l.lose(now)
@@ -205,19 +206,19 @@ func (l *law) do(now time.Time, d deed) (refused string) {
 
 // view is the visible state.
 func (l *law) view(now time.Time) string {
-	state, waiting := svc.ConversationIdle, 0
+	state, waiting := conversation.Idle, 0
 	line := ""
 	for _, id := range slices.Sorted(slices.Values(l.ids)) {
 		status := l.at(now, id)
-		if line += " " + id + "=" + string(status) + sent(id, status); status == svc.ActionProposed {
+		if line += " " + id + "=" + string(status) + sent(id, status); status == conversation.ActionProposed {
 			waiting++
 		}
 	}
 	switch {
 	case l.running:
-		state = svc.ConversationRunning
+		state = conversation.Running
 	case waiting > 0:
-		state = svc.ConversationAwaiting
+		state = conversation.Awaiting
 	}
 	return fmt.Sprintf("turn %d %s%s", l.turn, state, line)
 }
@@ -241,7 +242,7 @@ func (h *talk) do(d deed) error {
 		question.Reservation, question.Turn = d.reservation, d.turn
 		_, err = h.Begin(ctx, question)
 	case "release":
-		err = h.Release(ctx, &svc.TurnRequest{Conversation: of, Reservation: d.reservation})
+		err = h.Release(ctx, &conversation.TurnRequest{Conversation: of, Reservation: d.reservation})
 	case "renew":
 		err = h.Renew(ctx, &of)
 	case "approve":
@@ -251,25 +252,25 @@ func (h *talk) do(d deed) error {
 	case "refuse":
 		_, err = h.DecideSecond(ctx, &of, d.action, d.by, "no")
 	case "reject":
-		_, err = h.Decide(ctx, &of, d.action, d.by, svc.ActionRejected, "no")
+		_, err = h.Decide(ctx, &of, d.action, d.by, conversation.ActionRejected, "no")
 	case "revoke":
-		_, err = h.Decide(ctx, &of, d.action, d.by, svc.ActionRevoked, "never")
+		_, err = h.Decide(ctx, &of, d.action, d.by, conversation.ActionRevoked, "never")
 	case "propose":
-		call, effect := "call_"+d.action, svc.EffectWrite
+		call, effect := "call_"+d.action, conversation.EffectWrite
 		if outside(d.action) {
-			effect = svc.EffectExternal
+			effect = conversation.EffectExternal
 		}
-		_, err = h.Append(ctx, &of, []svc.Message{
-			{Role: svc.RoleAssistant, Calls: []svc.ToolCall{{ID: call, Name: "goals_create", Input: json.RawMessage(`{}`)}}},
-			{Role: svc.RoleTool, Results: []svc.ToolResult{{CallID: call, Name: "goals_create", Content: "waiting"}}},
-		}, []svc.Action{{
-			ID: d.action, ConversationID: of.ID, CallID: call, Tool: "goals_create", Effect: effect, Status: svc.ActionProposed,
-			Input: json.RawMessage(`{}`), ProposedAt: time.Now(), ExpiresAt: time.Now().Add(svc.ActionLifetime),
+		_, err = h.Append(ctx, &of, []conversation.Message{
+			{Role: conversation.RoleAssistant, Calls: []conversation.ToolCall{{ID: call, Name: "goals_create", Input: json.RawMessage(`{}`)}}},
+			{Role: conversation.RoleTool, Results: []conversation.ToolResult{{CallID: call, Name: "goals_create", Content: "waiting"}}},
+		}, []conversation.Action{{
+			ID: d.action, ConversationID: of.ID, CallID: call, Tool: "goals_create", Effect: effect, Status: conversation.ActionProposed,
+			Input: json.RawMessage(`{}`), ProposedAt: time.Now(), ExpiresAt: time.Now().Add(conversation.ActionLifetime),
 		}})
 	case "settle":
-		settled := svc.Action{ID: d.action, Status: svc.ActionExecuted, Result: &svc.ActionResult{OK: true, Summary: "done"}}
+		settled := conversation.Action{ID: d.action, Status: conversation.ActionExecuted, Result: &conversation.ActionResult{OK: true, Summary: "done"}}
 		if outside(d.action) {
-			settled.Sending = svc.SendingSent
+			settled.Sending = conversation.SendingSent
 		}
 		_, err = h.Settle(ctx, &of, &settled, "result")
 	case "finish":
@@ -284,9 +285,9 @@ func (h *talk) do(d deed) error {
 // and the result of a decided action states the decision.
 func (h *talk) seen() string {
 	h.t.Helper()
-	exchange, err := h.Get(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, "cnv_1")
-	if svc.CodeOf(err) == svc.CodeNotFound {
-		return "turn 0 " + string(svc.ConversationIdle)
+	exchange, err := h.Get(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID, "cnv_1")
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return "turn 0 " + string(conversation.Idle)
 	}
 	if err != nil {
 		h.t.Fatal(err)
@@ -302,8 +303,8 @@ func (h *talk) seen() string {
 		if line += " " + action.ID + "=" + string(action.Status); action.Sending != "" {
 			line += "=" + string(action.Sending)
 		}
-		marks := map[svc.ActionStatus]string{
-			svc.ActionProposed: "waiting", svc.ActionExecuting: "waiting", svc.ActionExecuted: "result", svc.ActionFailed: "cut off", svc.ActionRejected: "refused", svc.ActionRevoked: "denied",
+		marks := map[conversation.ActionStatus]string{
+			conversation.ActionProposed: "waiting", conversation.ActionExecuting: "waiting", conversation.ActionExecuted: "result", conversation.ActionFailed: "cut off", conversation.ActionRejected: "refused", conversation.ActionRevoked: "denied",
 		}
 		if content := results[action.CallID]; !strings.Contains(content, marks[action.Status]) {
 			h.t.Errorf("%s is %s, and the model reads %q", action.ID, action.Status, content)
@@ -363,7 +364,7 @@ func (h *history) deed() deed {
 		}
 	}
 	if d.kind == "settle" { // a turn settles the action that it executes
-		at := slices.IndexFunc(h.law.ids, func(id string) bool { return h.law.status[id] == svc.ActionExecuting })
+		at := slices.IndexFunc(h.law.ids, func(id string) bool { return h.law.status[id] == conversation.ActionExecuting })
 		if at < 0 {
 			d.kind = "finish"
 		} else {
@@ -430,7 +431,7 @@ func (h *history) settles(deeds []deed, refused []string) bool {
 func (h *history) step() bool {
 	switch h.rng.IntN(12) {
 	case 0, 1:
-		pause := []time.Duration{time.Second, svc.TurnLease - time.Second, svc.TurnLease, time.Minute, svc.TurnTime + turnSlack, svc.ActionLifetime}[h.rng.IntN(6)]
+		pause := []time.Duration{time.Second, conversation.TurnLease - time.Second, conversation.TurnLease, time.Minute, conversation.TurnTime + turnSlack, conversation.ActionLifetime}[h.rng.IntN(6)]
 		time.Sleep(pause)
 		if h.told = append(h.told, "pause "+pause.String()+": "); pause >= time.Minute { // it may have been idle for too long
 			h.restart()
@@ -501,7 +502,7 @@ func TestRandomConversationsKeepTheLaw(t *testing.T) {
 	for n := range *talks {
 		talking(t, func(h *talk) {
 			life := &history{talk: h, rng: rand.New(rand.NewPCG(uint64(n), 7)), claimed: map[string]int{}}
-			life.law = &law{status: map[string]svc.ActionStatus{}, expires: map[string]time.Time{}}
+			life.law = &law{status: map[string]conversation.ActionStatus{}, expires: map[string]time.Time{}}
 			for range 80 {
 				if !life.step() {
 					t.Errorf("history %d", n)

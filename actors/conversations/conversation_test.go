@@ -10,10 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/protos"
 )
 
@@ -28,8 +29,11 @@ type talk struct {
 }
 
 // Two users of the tests.
-func member() svc.User   { return svc.User{ID: "usr_ada", Email: "ada@acme.example", Name: "Ada"} }
-func stranger() svc.User { return svc.User{ID: "usr_eve", Email: "eve@acme.example", Name: "Eve"} }
+func member() domain.User { return domain.User{ID: "usr_ada", Email: "ada@acme.example", Name: "Ada"} }
+
+func stranger() domain.User {
+	return domain.User{ID: "usr_eve", Email: "eve@acme.example", Name: "Eve"}
+}
 
 func talking(t *testing.T, test func(h *talk)) {
 	t.Helper()
@@ -43,7 +47,7 @@ func talking(t *testing.T, test func(h *talk)) {
 }
 
 // renew renews the claim of a turn for a while.
-func (h *talk) renew(of *svc.Conversation, during time.Duration) {
+func (h *talk) renew(of *conversation.Conversation, during time.Duration) {
 	h.t.Helper()
 	for range during / (5 * time.Second) {
 		if err := h.Renew(context.Background(), of); err != nil {
@@ -53,21 +57,21 @@ func (h *talk) renew(of *svc.Conversation, during time.Duration) {
 	}
 }
 
-func seed(person svc.User) svc.Conversation {
-	return svc.Conversation{ID: "cnv_1", Org: "acme", App: "web", Member: person}
+func seed(person domain.User) conversation.Conversation {
+	return conversation.Conversation{ID: "cnv_1", Org: "acme", App: "web", Member: person}
 }
 
 // begin asks a question; the first question makes a new conversation.
-func (h *talk) begin(person svc.User, create bool) (svc.Transcript, error) {
+func (h *talk) begin(person domain.User, create bool) (conversation.Transcript, error) {
 	return h.Begin(context.Background(), asking(person, create))
 }
 
 // asking is a user's question.
-func asking(person svc.User, create bool) *svc.TurnRequest {
-	return &svc.TurnRequest{Conversation: seed(person), New: create, Text: "What?", ContextPath: "/page"}
+func asking(person domain.User, create bool) *conversation.TurnRequest {
+	return &conversation.TurnRequest{Conversation: seed(person), New: create, Text: "What?", ContextPath: "/page"}
 }
 
-func (h *talk) mustBegin(create bool) svc.Transcript {
+func (h *talk) mustBegin(create bool) conversation.Transcript {
 	h.t.Helper()
 	exchange, err := h.begin(member(), create)
 	if err != nil {
@@ -77,18 +81,18 @@ func (h *talk) mustBegin(create bool) svc.Transcript {
 }
 
 // propose makes the running turn propose an action and end.
-func (h *talk) propose(exchange svc.Transcript, id string) {
+func (h *talk) propose(exchange conversation.Transcript, id string) {
 	h.t.Helper()
 	now := time.Now()
-	action := svc.Action{
-		ID: id, ConversationID: "cnv_1", CallID: "call_" + id, Tool: "goals_create", Effect: svc.EffectWrite, Status: svc.ActionProposed,
-		Input: json.RawMessage(`{}`), ProposedAt: now, ExpiresAt: now.Add(svc.ActionLifetime),
+	action := conversation.Action{
+		ID: id, ConversationID: "cnv_1", CallID: "call_" + id, Tool: "goals_create", Effect: conversation.EffectWrite, Status: conversation.ActionProposed,
+		Input: json.RawMessage(`{}`), ProposedAt: now, ExpiresAt: now.Add(conversation.ActionLifetime),
 	}
-	messages := []svc.Message{
-		{Role: svc.RoleAssistant, Calls: []svc.ToolCall{{ID: action.CallID, Name: action.Tool, Input: action.Input}}},
-		{Role: svc.RoleTool, Results: []svc.ToolResult{{CallID: action.CallID, Name: action.Tool, Content: "waiting"}}},
+	messages := []conversation.Message{
+		{Role: conversation.RoleAssistant, Calls: []conversation.ToolCall{{ID: action.CallID, Name: action.Tool, Input: action.Input}}},
+		{Role: conversation.RoleTool, Results: []conversation.ToolResult{{CallID: action.CallID, Name: action.Tool, Content: "waiting"}}},
 	}
-	if _, err := h.Append(context.Background(), &exchange.Conversation, messages, []svc.Action{action}); err != nil {
+	if _, err := h.Append(context.Background(), &exchange.Conversation, messages, []conversation.Action{action}); err != nil {
 		h.t.Fatal(err)
 	}
 	if _, err := h.Finish(context.Background(), &exchange.Conversation, ""); err != nil {
@@ -114,9 +118,9 @@ func (h *talk) sweep() {
 // view returns the stored conversation in one line.
 func (h *talk) view() string {
 	h.t.Helper()
-	exchange, err := h.Get(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, "cnv_1")
+	exchange, err := h.Get(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID, "cnv_1")
 	if err != nil {
-		return string(svc.CodeOf(err))
+		return string(domain.CodeOf(err))
 	}
 	line := string(exchange.Conversation.State)
 	for _, action := range exchange.Actions {
@@ -140,7 +144,7 @@ func (h *talk) want(what, view string) {
 }
 
 func refusal(err error) string {
-	refused, ok := errors.AsType[*svc.Error](err)
+	refused, ok := errors.AsType[*domain.Error](err)
 	if !ok {
 		return fmt.Sprint(err)
 	}
@@ -168,16 +172,16 @@ func TestAConversationRunsOneTurnAndBelongsToItsMember(t *testing.T) {
 		h.wantRefused("a second question", err, "conflict turn_running 0")
 		_, err = h.begin(stranger(), false)
 		h.wantRefused("somebody else's question", err, "not_found ")
-		_, err = h.Get(context.Background(), svc.AppRef{Org: "acme", App: "web"}, stranger().ID, "cnv_1")
+		_, err = h.Get(context.Background(), domain.AppRef{Org: "acme", App: "web"}, stranger().ID, "cnv_1")
 		h.wantRefused("somebody else's look", err, "not_found ")
 		if _, err := h.Finish(context.Background(), &first.Conversation, "a note"); err != nil {
 			t.Fatal(err)
 		}
 		h.want("after its end", "idle | note: a note")
-		_, err = h.Append(context.Background(), &first.Conversation, []svc.Message{{Role: svc.RoleAssistant, Text: "late"}}, nil)
+		_, err = h.Append(context.Background(), &first.Conversation, []conversation.Message{{Role: conversation.RoleAssistant, Text: "late"}}, nil)
 		h.wantRefused("what comes late", err, "conflict turn_over")
 		h.mustBegin(false)
-		_, err = h.Append(context.Background(), &first.Conversation, []svc.Message{{Role: svc.RoleAssistant, Text: "late"}}, nil)
+		_, err = h.Append(context.Background(), &first.Conversation, []conversation.Message{{Role: conversation.RoleAssistant, Text: "late"}}, nil)
 		h.wantRefused("what comes in a later turn", err, "conflict turn_over")
 	})
 }
@@ -199,11 +203,11 @@ func TestWhatAnActionMeets(t *testing.T) {
 			h.want("proposed", "awaiting proposed | tool: waiting")
 			_, err := h.begin(member(), false)
 			h.wantRefused("a question", err, "conflict actions_pending 1")
-			_, err = h.Decide(ctx, &exchange.Conversation, "act_1", stranger(), svc.ActionRejected, "no")
+			_, err = h.Decide(ctx, &exchange.Conversation, "act_1", stranger(), conversation.ActionRejected, "no")
 			h.wantRefused("somebody else's rejection", err, "not_found ")
 			_, err = h.Claim(ctx, &exchange.Conversation, "act_1", stranger(), "yes")
 			h.wantRefused("somebody else's approval", err, "not_found ")
-			if _, err := h.Decide(ctx, &exchange.Conversation, "act_1", member(), svc.ActionRejected, "no"); err != nil {
+			if _, err := h.Decide(ctx, &exchange.Conversation, "act_1", member(), conversation.ActionRejected, "no"); err != nil {
 				t.Fatal(err)
 			}
 			again()
@@ -220,10 +224,10 @@ func TestWhatAnActionMeets(t *testing.T) {
 			}
 			_, err = h.Claim(ctx, &exchange.Conversation, "act_2", member(), "yes")
 			h.wantRefused("approving twice", err, "conflict already_decided executing0")
-			_, err = h.Decide(ctx, &exchange.Conversation, "act_2", member(), svc.ActionRejected, "no")
+			_, err = h.Decide(ctx, &exchange.Conversation, "act_2", member(), conversation.ActionRejected, "no")
 			h.wantRefused("rejecting what is being executed", err, "conflict already_decided executing0")
 			again()
-			action := svc.Action{ID: "act_2", Status: svc.ActionExecuted, Result: &svc.ActionResult{OK: true, Summary: "done"}, RequestID: "req_1"}
+			action := conversation.Action{ID: "act_2", Status: conversation.ActionExecuted, Result: &conversation.ActionResult{OK: true, Summary: "done"}, RequestID: "req_1"}
 			if _, err := h.Settle(ctx, &claimed.Conversation, &action, "result"); err != nil {
 				t.Fatal(err)
 			}
@@ -235,14 +239,14 @@ func TestWhatAnActionMeets(t *testing.T) {
 
 			exchange = h.mustBegin(false)
 			h.propose(exchange, "act_3")
-			if _, err := h.Decide(ctx, &exchange.Conversation, "act_3", stranger(), svc.ActionRevoked, "never"); err != nil {
+			if _, err := h.Decide(ctx, &exchange.Conversation, "act_3", stranger(), conversation.ActionRevoked, "never"); err != nil {
 				t.Fatal(err)
 			}
 			h.want("revoked by an administrator", "idle rejected executed revoked | tool: An administrator denied the action. Nothing was written. The reason: never")
 
 			exchange = h.mustBegin(false)
 			h.propose(exchange, "act_4")
-			time.Sleep(svc.ActionLifetime)
+			time.Sleep(conversation.ActionLifetime)
 			_, err = h.Claim(ctx, &exchange.Conversation, "act_4", member(), "yes")
 			h.wantRefused("approving too late", err, "conflict already_decided expired0")
 			again()
@@ -256,12 +260,12 @@ func TestWhatAnActionMeets(t *testing.T) {
 func TestATurnThatNeverComesBackIsEnded(t *testing.T) {
 	talking(t, func(h *talk) {
 		h.propose(h.mustBegin(true), "act_1")
-		exchange, err := h.Claim(context.Background(), &svc.Conversation{ID: "cnv_1", Org: "acme", App: "web"}, "act_1", member(), "yes")
+		exchange, err := h.Claim(context.Background(), &conversation.Conversation{ID: "cnv_1", Org: "acme", App: "web"}, "act_1", member(), "yes")
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.EvictAll()
-		h.renew(&exchange.Conversation, svc.TurnTime)
+		h.renew(&exchange.Conversation, conversation.TurnTime)
 		h.sweep()
 		h.want("in its time", "running executing | tool: waiting")
 		h.renew(&exchange.Conversation, turnSlack)
@@ -278,13 +282,13 @@ func TestATurnThatNeverComesBackIsEnded(t *testing.T) {
 func TestConversationsArePurgedAfterNinetyDays(t *testing.T) {
 	talking(t, func(h *talk) {
 		h.propose(h.mustBegin(true), "act_1")
-		time.Sleep(svc.ConversationLifetime - time.Second)
+		time.Sleep(conversation.Lifetime - time.Second)
 		h.sweep()
 		if h.view() == "not_found" {
 			t.Error("purged too early")
 		}
 		time.Sleep(time.Second)
-		if list, err := h.List(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID); err != nil || len(list) != 0 {
+		if list, err := h.List(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID); err != nil || len(list) != 0 {
 			t.Errorf("the inbox lists %v, %v", list, err)
 		}
 		h.sweep()

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // endOverdue ends everything that is overdue: a turn if its time is over or its node is lost, and undecided proposals.
-func (c *conversation) endOverdue(h *change) {
+func (c *conversationActor) endOverdue(h *change) {
 	if c.conversation != nil {
 		c.endLostTurn(h)
 		c.expire(h)
@@ -18,13 +19,13 @@ func (c *conversation) endOverdue(h *change) {
 }
 
 // expire ends the proposals that have expired.
-func (c *conversation) expire(h *change) {
+func (c *conversationActor) expire(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
 		action := c.actions[id]
-		if ended := action.At(h.now); ended.Status == svc.ActionExpired && action.Status == svc.ActionProposed {
+		if ended := action.At(h.now); ended.Status == conversation.ActionExpired && action.Status == conversation.ActionProposed {
 			h.putAction(ended)
 			h.expired = append(h.expired, h.expiredEntry(&ended))
-			h.result(&ended, false, refusedContent(svc.ActionExpired, ""))
+			h.result(&ended, false, refusedContent(conversation.ActionExpired, ""))
 		}
 	}
 }
@@ -33,20 +34,20 @@ func (c *conversation) expire(h *change) {
 const lostNote = "The turn was cut off before its end."
 
 // endLostTurn ends a turn that is over its time, or without reports of its node.
-func (c *conversation) endLostTurn(h *change) {
-	if c.conversation.State != svc.ConversationRunning || c.running(h.now) {
+func (c *conversationActor) endLostTurn(h *change) {
+	if c.conversation.State != conversation.Running || c.running(h.now) {
 		return
 	}
-	c.conversation.State = svc.ConversationIdle
+	c.conversation.State = conversation.Idle
 	c.failExecuting(h)
 	h.note(lostNote)
 }
 
 // failExecuting ends the actions that a turn was executing when it ended. Whether they took effect is unknown,
 // so they are not repeated.
-func (c *conversation) failExecuting(h *change) {
+func (c *conversationActor) failExecuting(h *change) {
 	for _, id := range slices.Sorted(maps.Keys(c.actions)) {
-		if action := c.actions[id]; action.Status == svc.ActionExecuting {
+		if action := c.actions[id]; action.Status == conversation.ActionExecuting {
 			action = action.Lost()
 			h.putAction(action)
 			h.result(&action, false, action.Result.Summary)
@@ -55,7 +56,7 @@ func (c *conversation) failExecuting(h *change) {
 }
 
 // onWake handles a wake-up: its name is a hint, and everything that may be due is checked.
-func (c *conversation) onWake(now time.Time, name string) (grain.Outcome[grain.None], error) {
+func (c *conversationActor) onWake(now time.Time, name string) (grain.Outcome[grain.None], error) {
 	if c.conversation == nil || !now.Before(c.conversation.ExpiresAt()) {
 		return c.purge(name)
 	}
@@ -75,8 +76,8 @@ func (c *conversation) onWake(now time.Time, name string) (grain.Outcome[grain.N
 }
 
 // purge removes everything. The tokens of its turns have expired.
-func (c *conversation) purge(name string) (grain.Outcome[grain.None], error) {
-	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Wakeups: []svc.Wakeup{
+func (c *conversationActor) purge(name string) (grain.Outcome[grain.None], error) {
+	result := grain.Outcome[grain.None]{Answer: grain.None{}, Effects: grain.Effects{Wakeups: []domain.Wakeup{
 		{Kind: kindConversation, Identity: c.identity, Name: name}, {Kind: kindConversation, Identity: c.identity, Name: wakePurge},
 	}}}
 	if c.conversation == nil {
@@ -91,6 +92,6 @@ func (c *conversation) purge(name string) (grain.Outcome[grain.None], error) {
 	for id := range c.actions {
 		result.Writes = append(result.Writes, grain.Delete("action", id))
 	}
-	*c = conversation{identity: c.identity, actions: map[string]svc.Action{}}
+	*c = conversationActor{identity: c.identity, actions: map[string]conversation.Action{}}
 	return result, nil
 }

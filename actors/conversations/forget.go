@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // forgetWords blanks words of an erased person in all texts that quote them.
@@ -18,7 +19,7 @@ type forgetWords struct {
 
 // The methods that forget; each returns the number of changed texts.
 var (
-	conversationForget = grain.On(conversationKind, "forget", (*conversation).onForget, grain.Repeatable)
+	conversationForget = grain.On(conversationKind, "forget", (*conversationActor).onForget, grain.Repeatable)
 	inboxForget        = grain.On(inboxKind, "forget", (*inbox).onForget, grain.Repeatable)
 )
 
@@ -27,7 +28,7 @@ var (
 func Forget(ctx context.Context, actors grain.Caller, conversations, inboxes, words []string) (changed int, err error) {
 	for _, identity := range conversations {
 		n, err := conversationForget.Ask(ctx, actors, identity, forgetWords{words})
-		if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+		if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 			return changed, err
 		}
 		changed += n
@@ -48,9 +49,9 @@ func blanked[T any](value T, words []string) (T, bool, error) {
 	if err != nil {
 		return value, false, err
 	}
-	after := svc.BlankWordsIn(before, words)
+	after := domain.BlankWordsIn(before, words)
 	var plain bytes.Buffer
-	if err := json.Compact(&plain, svc.BlankWordsIn(before, nil)); err != nil {
+	if err := json.Compact(&plain, domain.BlankWordsIn(before, nil)); err != nil {
 		return value, false, err
 	}
 	if bytes.Equal(plain.Bytes(), after) {
@@ -61,7 +62,7 @@ func blanked[T any](value T, words []string) (T, bool, error) {
 	return out, true, err
 }
 
-func (c *conversation) onForget(now time.Time, m forgetWords) (grain.Outcome[int], error) {
+func (c *conversationActor) onForget(now time.Time, m forgetWords) (grain.Outcome[int], error) {
 	var writes []grain.Write
 	record, had, err := blanked(*c.conversation, m.Words)
 	if err != nil {
@@ -71,7 +72,7 @@ func (c *conversation) onForget(now time.Time, m forgetWords) (grain.Outcome[int
 		record.UpdatedAt = now
 		writes = append(writes, grain.Put("conversation", record.ID, record))
 	}
-	messages, actions := slices.Clone(c.messages), map[string]svc.Action{}
+	messages, actions := slices.Clone(c.messages), map[string]conversation.Action{}
 	for i := range messages {
 		message, had, err := blanked(messages[i], m.Words)
 		if err != nil {

@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // The inbox actor, of the kind "desk".
@@ -24,13 +25,13 @@ import (
 const kindInbox = "desk"
 
 type inbox struct {
-	conversations map[string]svc.Conversation
-	actions       map[string]svc.Action
+	conversations map[string]conversation.Conversation
+	actions       map[string]conversation.Action
 }
 
 type inboxContent struct {
-	Conversations []svc.Conversation `json:"conversations"`
-	Actions       []svc.Action       `json:"actions"`
+	Conversations []conversation.Conversation `json:"conversations"`
+	Actions       []conversation.Action       `json:"actions"`
 }
 
 var inboxKind = grain.NewKind[*inbox](kindInbox, 2, 5*time.Minute)
@@ -41,15 +42,15 @@ var (
 	inboxList = grain.On(inboxKind, "list", (*inbox).onList)
 )
 
-func (i *inbox) Restore(entities []svc.Entity) error {
-	*i = inbox{conversations: map[string]svc.Conversation{}, actions: map[string]svc.Action{}}
+func (i *inbox) Restore(entities []domain.Entity) error {
+	*i = inbox{conversations: map[string]conversation.Conversation{}, actions: map[string]conversation.Action{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
 		case "conversation":
-			i.conversations[entity.ID], err = grain.Decode[svc.Conversation](entity)
+			i.conversations[entity.ID], err = grain.Decode[conversation.Conversation](entity)
 		case "action":
-			i.actions[entity.ID], err = grain.Decode[svc.Action](entity)
+			i.actions[entity.ID], err = grain.Decode[conversation.Action](entity)
 		}
 		if err != nil {
 			return err
@@ -89,7 +90,7 @@ func (i *inbox) onPut(now time.Time, view conversationView) (grain.Outcome[grain
 }
 
 func (i *inbox) onList(now time.Time, _ grain.None) (grain.Outcome[inboxContent], error) {
-	list := inboxContent{Conversations: []svc.Conversation{}, Actions: []svc.Action{}}
+	list := inboxContent{Conversations: []conversation.Conversation{}, Actions: []conversation.Action{}}
 	for _, id := range slices.Sorted(maps.Keys(i.conversations)) {
 		if row := i.conversations[id]; now.Before(row.ExpiresAt()) {
 			list.Conversations = append(list.Conversations, row)

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // The ledger actor.
@@ -32,7 +32,7 @@ const (
 
 type ledger struct {
 	org  string
-	head svc.LedgerHead
+	head domain.LedgerHead
 	// next holds, by partition, the offset after the last sealed entry.
 	next map[string]int64
 }
@@ -42,14 +42,14 @@ var ledgerKind = grain.NewKind[*ledger](kindLedger, 2, 5*time.Minute)
 type (
 	sealEntries struct {
 		// Left is ordered by the offsets of each partition.
-		Left []svc.LeftEntry `json:"left"`
+		Left []domain.LeftEntry `json:"left"`
 		// Unknown says that the ledger has no entry with an id of Left.
 		Unknown bool `json:"unknown"`
 	}
 	sealedEntries struct {
 		// Doubtful holds entries before the last sealed one of their partition. They are already sealed, unless the log
 		// has begun again.
-		Doubtful []svc.LeftEntry `json:"doubtful"`
+		Doubtful []domain.LeftEntry `json:"doubtful"`
 	}
 )
 
@@ -60,8 +60,8 @@ var (
 )
 
 // Restore reads the last entry, which is the only one that the store returns, and the sources.
-func (l *ledger) Restore(entities []svc.Entity) error {
-	l.head, l.next = svc.LedgerHead{}, map[string]int64{}
+func (l *ledger) Restore(entities []domain.Entity) error {
+	l.head, l.next = domain.LedgerHead{}, map[string]int64{}
 	for _, entity := range entities {
 		if entity.Kind == kindSource {
 			next, err := grain.Decode[int64](entity)
@@ -71,7 +71,7 @@ func (l *ledger) Restore(entities []svc.Entity) error {
 			l.next[entity.ID] = next
 			continue
 		}
-		entry, err := grain.Decode[svc.LedgerEntry](entity)
+		entry, err := grain.Decode[domain.LedgerEntry](entity)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (l *ledger) Restore(entities []svc.Entity) error {
 }
 
 // seal gives an entry the next place.
-func (l *ledger) seal(now time.Time, entry svc.LedgerEntry) (svc.LedgerEntry, grain.Write) {
+func (l *ledger) seal(now time.Time, entry domain.LedgerEntry) (domain.LedgerEntry, grain.Write) {
 	entry.Org = l.org
 	if entry.At.IsZero() {
 		entry.At = now
@@ -93,7 +93,7 @@ func (l *ledger) seal(now time.Time, entry svc.LedgerEntry) (svc.LedgerEntry, gr
 	return entry, grain.Put(kindEntry, strconv.FormatUint(entry.Sequence, 10), entry)
 }
 
-func (l *ledger) onAppend(now time.Time, entry svc.LedgerEntry) (grain.Outcome[svc.LedgerEntry], error) {
+func (l *ledger) onAppend(now time.Time, entry domain.LedgerEntry) (grain.Outcome[domain.LedgerEntry], error) {
 	entry, write := l.seal(now, entry)
 	return grain.Answer(entry, write), nil
 }
@@ -129,7 +129,7 @@ type Ledgers struct {
 
 // Record appends an entry to the ledger of its organization; it is durable when Record
 // returns nil.
-func (l *Ledgers) Record(ctx context.Context, entry svc.LedgerEntry) error {
+func (l *Ledgers) Record(ctx context.Context, entry domain.LedgerEntry) error {
 	_, err := ledgerAppend.Ask(ctx, l.Actors, entry.Org, entry)
 	return err
 }
@@ -137,7 +137,7 @@ func (l *Ledgers) Record(ctx context.Context, entry svc.LedgerEntry) error {
 // Seal gives the entries of changes their places in the ledger of an organization. The entries of one partition are in
 // the order of their offsets. No entry may be skipped until Seal has returned nil for it. Entries that have a place
 // retain it.
-func (l *Ledgers) Seal(ctx context.Context, org string, left []svc.LeftEntry) error {
+func (l *Ledgers) Seal(ctx context.Context, org string, left []domain.LeftEntry) error {
 	message := sealEntries{Left: left}
 	sealed, err := ledgerSeal.Ask(ctx, l.Actors, org, message)
 	if err != nil || len(sealed.Doubtful) == 0 {

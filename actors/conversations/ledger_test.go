@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // appendTo appends one entry to a ledger and returns the stored entity.
-func appendTo(t *testing.T, l *ledger, entry svc.LedgerEntry) svc.Entity {
+func appendTo(t *testing.T, l *ledger, entry domain.LedgerEntry) domain.Entity {
 	t.Helper()
 	payload, err := json.Marshal(entry)
 	if err != nil {
@@ -27,23 +27,23 @@ func appendTo(t *testing.T, l *ledger, entry svc.LedgerEntry) svc.Entity {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return svc.Entity{Kind: kindEntry, ID: result.Writes[0].ID, Payload: stored}
+	return domain.Entity{Kind: kindEntry, ID: result.Writes[0].ID, Payload: stored}
 }
 
 // Entries follow each other, also if the actor was unloaded in between. An entry's organization is always the ledger's
 // own, not the caller's.
 func TestEntriesFollowEachOther(t *testing.T) {
 	t.Parallel()
-	var check svc.LedgerCheck
-	var last []svc.Entity
+	var check domain.LedgerCheck
+	var last []domain.Entity
 	for n := range 6 {
 		l := &ledger{org: "acme"}
 		if err := l.Restore(last); err != nil {
 			t.Fatal(err)
 		}
 		for range n%2 + 1 {
-			stored := appendTo(t, l, svc.LedgerEntry{Org: "globex", Kind: "key.created", Reason: "because"})
-			entry, err := grain.Decode[svc.LedgerEntry](stored)
+			stored := appendTo(t, l, domain.LedgerEntry{Org: "globex", Kind: "key.created", Reason: "because"})
+			entry, err := grain.Decode[domain.LedgerEntry](stored)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestEntriesFollowEachOther(t *testing.T) {
 				t.Errorf("got %+v", entry)
 			}
 			check.Add(&entry)
-			last = []svc.Entity{stored}
+			last = []domain.Entity{stored}
 		}
 	}
 	if check.BrokenAt != 0 || check.Head.Sequence != 9 {
@@ -66,10 +66,10 @@ func TestLeftEntriesAreSealedOnce(t *testing.T) {
 	if err := l.Restore(nil); err != nil {
 		t.Fatal(err)
 	}
-	left := func(partition int, offset int64) svc.LeftEntry {
-		return svc.LeftEntry{Partition: partition, Offset: offset, Entry: svc.LedgerEntry{ID: fmt.Sprint(partition, "/", offset), Kind: "key.created"}}
+	left := func(partition int, offset int64) domain.LeftEntry {
+		return domain.LeftEntry{Partition: partition, Offset: offset, Entry: domain.LedgerEntry{ID: fmt.Sprint(partition, "/", offset), Kind: "key.created"}}
 	}
-	seal := func(unknown bool, some ...svc.LeftEntry) (sealed int, doubtful []svc.LeftEntry) {
+	seal := func(unknown bool, some ...domain.LeftEntry) (sealed int, doubtful []domain.LeftEntry) {
 		t.Helper()
 		payload, err := json.Marshal(sealEntries{Left: some, Unknown: unknown})
 		if err != nil {
@@ -80,13 +80,13 @@ func TestLeftEntriesAreSealedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The saved entries are the known ones.
-		var stored []svc.Entity
+		var stored []domain.Entity
 		for _, write := range result.Writes {
 			value, err := json.Marshal(write.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored = append(stored, svc.Entity{Kind: write.Kind, ID: write.ID, Payload: value})
+			stored = append(stored, domain.Entity{Kind: write.Kind, ID: write.ID, Payload: value})
 			if write.Kind == kindEntry {
 				sealed++
 			}
@@ -103,14 +103,14 @@ func TestLeftEntriesAreSealedOnce(t *testing.T) {
 	}
 	for n, c := range []struct {
 		unknown          bool
-		left             []svc.LeftEntry
+		left             []domain.LeftEntry
 		sealed, doubtful int
 		head             uint64
 	}{
-		{false, []svc.LeftEntry{left(0, 4), left(1, 9), left(0, 7)}, 3, 0, 3},
-		{false, []svc.LeftEntry{left(0, 4), left(0, 7), left(0, 8)}, 1, 2, 4},
-		{false, []svc.LeftEntry{left(1, 9)}, 0, 1, 4},
-		{true, []svc.LeftEntry{left(1, 2)}, 1, 0, 5},
+		{false, []domain.LeftEntry{left(0, 4), left(1, 9), left(0, 7)}, 3, 0, 3},
+		{false, []domain.LeftEntry{left(0, 4), left(0, 7), left(0, 8)}, 1, 2, 4},
+		{false, []domain.LeftEntry{left(1, 9)}, 0, 1, 4},
+		{true, []domain.LeftEntry{left(1, 2)}, 1, 0, 5},
 	} {
 		sealed, doubtful := seal(c.unknown, c.left...)
 		if sealed != c.sealed || len(doubtful) != c.doubtful || l.head.Sequence != c.head {

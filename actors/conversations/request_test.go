@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/assistant"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // requests is the number of random histories of a request; 2000 by hand.
@@ -24,17 +25,17 @@ var requests = flag.Int("requests", 100, "random histories of a request to the o
 func atDesk(t *testing.T, test func(o *counter)) {
 	t.Helper()
 	atCounter(t, func(o *counter) {
-		o.effect, o.model = svc.EffectExternal, proposes
-		o.roles = map[string]svc.Role{member().ID: svc.RoleMember, stranger().ID: svc.RoleMember}
+		o.effect, o.model = conversation.EffectExternal, proposes
+		o.roles = map[string]domain.Role{member().ID: domain.RoleMember, stranger().ID: domain.RoleMember}
 		test(o)
 	})
 }
 
 // second is the second operator in a console session.
-func (o *counter) second(role svc.Role) svc.Principal {
-	return svc.Principal{
-		User: stranger(), Ref: svc.AppRef{Org: "acme"},
-		Grant: svc.Grant{Token: svc.Token{ID: "tok_con", Kind: svc.TokenConsole, Scopes: svc.Scopes()}, Role: role, Permissions: svc.EffectivePermissions(role, svc.Scopes())},
+func (o *counter) second(role domain.Role) conversation.Principal {
+	return conversation.Principal{
+		User: stranger(), Ref: domain.AppRef{Org: "acme"},
+		Grant: domain.Grant{Token: domain.Token{ID: "tok_con", Kind: domain.TokenConsole, Scopes: domain.Scopes()}, Role: role, Permissions: domain.EffectivePermissions(role, domain.Scopes())},
 	}
 }
 
@@ -45,7 +46,7 @@ func (o *counter) request() (id string, turn *assistant.Turn) {
 	if got, want := frames(turn), begun+"tool_call, approval_required, text This request is waiting for a second operator's decision, and nothing has been sent: Create a goal., status awaiting, done"; got != want {
 		o.t.Fatalf("the frames are\n%s, want\n%s", got, want)
 	}
-	queue, err := o.Requests(context.Background(), o.second(svc.RoleMember))
+	queue, err := o.Requests(context.Background(), o.second(domain.RoleMember))
 	if err != nil || len(queue) != 1 || queue[0].Member != member() {
 		o.t.Fatalf("the queue is %v, %v", queue, err)
 	}
@@ -55,14 +56,14 @@ func (o *counter) request() (id string, turn *assistant.Turn) {
 // entry is the queue's copy of the only request.
 func (o *counter) entry() string {
 	o.t.Helper()
-	queue, err := o.Requests(context.Background(), o.second(svc.RoleMember))
+	queue, err := o.Requests(context.Background(), o.second(domain.RoleMember))
 	if err != nil || len(queue) != 1 {
 		o.t.Fatalf("the queue is %v, %v", queue, err)
 	}
 	return fate(&queue[0])
 }
 
-func fate(entry *svc.Approval) string {
+func fate(entry *conversation.Approval) string {
 	line := strings.TrimSpace(string(entry.Action.Status) + " " + string(entry.Action.Sending))
 	if result := entry.Action.Result; result != nil {
 		line += fmt.Sprintf(": %v %s", result.OK, result.Summary)
@@ -79,7 +80,7 @@ type claiming struct {
 	then func()
 }
 
-func (c claiming) ClaimSecond(ctx context.Context, of *svc.Conversation, action string, by svc.User, reason string) (svc.Transcript, error) {
+func (c claiming) ClaimSecond(ctx context.Context, of *conversation.Conversation, action string, by domain.User, reason string) (conversation.Transcript, error) {
 	exchange, err := c.queueing.ClaimSecond(ctx, of, action, by, reason)
 	c.then()
 	return exchange, err
@@ -91,32 +92,37 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 	const sent = "executed sent: true goals_create answered 201"
 	for _, c := range []struct {
 		name    string
-		change  func(o *counter, by *svc.Principal)
+		change  func(o *counter, by *conversation.Principal)
 		refused string
 		// late is the result of the request if the change comes after the claim.
 		late string
 	}{
-		{"nothing", func(*counter, *svc.Principal) {}, "", sent},
-		{"the target", func(o *counter, _ *svc.Principal) { o.target = `{"name":"other"}` }, "conflict target_changed proposed0", "failed refused: false Not executed: The target has changed since the action was proposed; ask again."},
-		{"the requester left", func(o *counter, _ *svc.Principal) { delete(o.roles, member().ID); o.member = false }, "forbidden requester_not_allowed", "failed refused: false Not executed: the member may not use the assistant of this application any more"},
-		{"the requester lost a right", func(o *counter, _ *svc.Principal) { o.roles[member().ID] = svc.RoleViewer }, "forbidden requester_not_allowed", sent},
-		{"the operator left", func(o *counter, by *svc.Principal) { delete(o.roles, stranger().ID); by.Grant.Permissions = nil }, "forbidden ", "failed refused: false Not executed: Whoever decides on the request must be able to perform it."},
-		{"the operator lost a right", func(o *counter, by *svc.Principal) {
-			o.roles[stranger().ID] = svc.RoleViewer
-			*by = o.second(svc.RoleViewer)
+		{"nothing", func(*counter, *conversation.Principal) {}, "", sent},
+		{"the target", func(o *counter, _ *conversation.Principal) { o.target = `{"name":"other"}` }, "conflict target_changed proposed0", "failed refused: false Not executed: The target has changed since the action was proposed; ask again."},
+		{"the requester left", func(o *counter, _ *conversation.Principal) { delete(o.roles, member().ID); o.member = false }, "forbidden requester_not_allowed", "failed refused: false Not executed: the member may not use the assistant of this application any more"},
+		{"the requester lost a right", func(o *counter, _ *conversation.Principal) { o.roles[member().ID] = domain.RoleViewer }, "forbidden requester_not_allowed", sent},
+		{"the operator left", func(o *counter, by *conversation.Principal) {
+			delete(o.roles, stranger().ID)
+			by.Grant.Permissions = nil
 		}, "forbidden ", "failed refused: false Not executed: Whoever decides on the request must be able to perform it."},
-		{"the tool is denied", func(o *counter, _ *svc.Principal) { o.policy.DeniedTools = []string{"goals_create"} }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
-		{"the effect is denied", func(o *counter, _ *svc.Principal) { o.policy.DeniedEffects = []svc.Effect{svc.EffectExternal} }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
-		{"the scope is capped", func(o *counter, _ *svc.Principal) { o.policy.MaxScope = svc.ScopeRead }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
-		{"the one who asked", func(o *counter, by *svc.Principal) { by.User = member() }, "forbidden second_operator_required", sent},
-		{"another organization", func(_ *counter, by *svc.Principal) { by.Ref.Org = "globex" }, "not_found ", sent},
-		{"time", func(*counter, *svc.Principal) { time.Sleep(svc.ActionLifetime) }, "conflict already_decided expired0", ""},
-		{"a rejection", func(o *counter, by *svc.Principal) {
+		{"the operator lost a right", func(o *counter, by *conversation.Principal) {
+			o.roles[stranger().ID] = domain.RoleViewer
+			*by = o.second(domain.RoleViewer)
+		}, "forbidden ", "failed refused: false Not executed: Whoever decides on the request must be able to perform it."},
+		{"the tool is denied", func(o *counter, _ *conversation.Principal) { o.policy.DeniedTools = []string{"goals_create"} }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
+		{"the effect is denied", func(o *counter, _ *conversation.Principal) {
+			o.policy.DeniedEffects = []conversation.Effect{conversation.EffectExternal}
+		}, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
+		{"the scope is capped", func(o *counter, _ *conversation.Principal) { o.policy.MaxScope = domain.ScopeRead }, "forbidden requester_not_allowed", "failed refused: false Not executed: The member who asked, the application's modules or the organization's rules do not allow the request any more."},
+		{"the one who asked", func(o *counter, by *conversation.Principal) { by.User = member() }, "forbidden second_operator_required", sent},
+		{"another organization", func(_ *counter, by *conversation.Principal) { by.Ref.Org = "globex" }, "not_found ", sent},
+		{"time", func(*counter, *conversation.Principal) { time.Sleep(conversation.ActionLifetime) }, "conflict already_decided expired0", ""},
+		{"a rejection", func(o *counter, by *conversation.Principal) {
 			if _, err := o.RejectRequest(context.Background(), *by, "act_2", "no"); err != nil {
 				o.t.Error(err)
 			}
 		}, "conflict already_decided rejected0", ""},
-		{"a withdrawal", func(o *counter, _ *svc.Principal) {
+		{"a withdrawal", func(o *counter, _ *conversation.Principal) {
 			if _, err := o.Reject(context.Background(), o.asker(), "act_2", "no"); err != nil {
 				o.t.Error(err)
 			}
@@ -124,7 +130,7 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 	} {
 		atDesk(t, func(o *counter) {
 			id, turn := o.request()
-			by := o.second(svc.RoleMember)
+			by := o.second(domain.RoleMember)
 			c.change(o, &by)
 			entry, err := o.ApproveRequest(context.Background(), by, id, "yes")
 			if got := refusalOf(err); got != c.refused {
@@ -142,11 +148,11 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 		}
 		atDesk(t, func(o *counter) {
 			id, _ := o.request()
-			by := o.second(svc.RoleMember)
+			by := o.second(domain.RoleMember)
 			o.Approvals = claiming{&o.talk.Conversations, func() {
 				o.mu.Lock()
 				defer o.mu.Unlock()
-				c.change(o, new(svc.Principal))
+				c.change(o, new(conversation.Principal))
 			}}
 			entry, err := o.ApproveRequest(context.Background(), by, id, "yes")
 			if got := fate(&entry); err != nil || got != c.late || o.writes != map[bool]int{true: 1}[c.late == sent] {
@@ -160,26 +166,26 @@ func TestWhatASecondOperatorsApprovalChecks(t *testing.T) {
 func TestWhatTheAnswerToARequestMeans(t *testing.T) {
 	unsure := "; whether it was delivered is not known, and it is not sent again"
 	for _, c := range []struct {
-		outcome svc.ToolOutcome
+		outcome conversation.ToolOutcome
 		want    string
 	}{
-		{svc.ToolOutcome{Status: 200, Body: []byte(`{"ok":true,"error":null}`)}, "executed sent: true goals_create answered 200"},
-		{svc.ToolOutcome{Status: 204}, "executed sent: true goals_create answered 204"},
-		{svc.ToolOutcome{Status: 200, Body: []byte(`{"ok":false,"error":"the channel answered with status 500"}`)}, "failed uncertain: false goals_create answered 200" + unsure},
-		{svc.ToolOutcome{Status: 404, Body: []byte(`{"code":"not_found"}`)}, "failed refused: false goals_create answered 404 not_found"},
-		{svc.ToolOutcome{Status: 429, Body: []byte(`{"code":"rate_limited"}`)}, "failed refused: false goals_create answered 429 rate_limited"},
-		{svc.ToolOutcome{Status: 500, Body: []byte(`{"code":"internal"}`)}, "failed uncertain: false goals_create answered 500 internal" + unsure},
-		{svc.ToolOutcome{Status: 503, Body: []byte(`{"code":"unavailable"}`)}, "failed uncertain: false goals_create answered 503 unavailable" + unsure},
-		{svc.ToolOutcome{}, "failed uncertain: false goals_create answered 0" + unsure},
+		{conversation.ToolOutcome{Status: 200, Body: []byte(`{"ok":true,"error":null}`)}, "executed sent: true goals_create answered 200"},
+		{conversation.ToolOutcome{Status: 204}, "executed sent: true goals_create answered 204"},
+		{conversation.ToolOutcome{Status: 200, Body: []byte(`{"ok":false,"error":"the channel answered with status 500"}`)}, "failed uncertain: false goals_create answered 200" + unsure},
+		{conversation.ToolOutcome{Status: 404, Body: []byte(`{"code":"not_found"}`)}, "failed refused: false goals_create answered 404 not_found"},
+		{conversation.ToolOutcome{Status: 429, Body: []byte(`{"code":"rate_limited"}`)}, "failed refused: false goals_create answered 429 rate_limited"},
+		{conversation.ToolOutcome{Status: 500, Body: []byte(`{"code":"internal"}`)}, "failed uncertain: false goals_create answered 500 internal" + unsure},
+		{conversation.ToolOutcome{Status: 503, Body: []byte(`{"code":"unavailable"}`)}, "failed uncertain: false goals_create answered 503 unavailable" + unsure},
+		{conversation.ToolOutcome{}, "failed uncertain: false goals_create answered 0" + unsure},
 	} {
 		atDesk(t, func(o *counter) {
 			id, turn := o.request()
 			o.outcome = &c.outcome
-			entry, err := o.ApproveRequest(context.Background(), o.second(svc.RoleMember), id, "yes")
+			entry, err := o.ApproveRequest(context.Background(), o.second(domain.RoleMember), id, "yes")
 			if got := fate(&entry); err != nil || got != c.want {
 				t.Errorf("%d: %s, %v; want %s", c.outcome.Status, got, err, c.want)
 			}
-			_, err = o.ApproveRequest(context.Background(), o.second(svc.RoleMember), id, "yes")
+			_, err = o.ApproveRequest(context.Background(), o.second(domain.RoleMember), id, "yes")
 			if got := refusalOf(err); !strings.HasPrefix(got, "conflict already_decided") || o.writes != 1 {
 				t.Errorf("%d: approving again: %s, %d sendings", c.outcome.Status, got, o.writes)
 			}
@@ -204,23 +210,23 @@ func TestARequestThatIsCutOffIsUncertain(t *testing.T) {
 		o.execute = func() { <-stands }
 		ctx, leave := context.WithTimeout(context.Background(), time.Second)
 		defer leave()
-		entry, err := o.ApproveRequest(ctx, o.second(svc.RoleMember), id, "yes")
+		entry, err := o.ApproveRequest(ctx, o.second(domain.RoleMember), id, "yes")
 		if got := fate(&entry); err != nil || got != "executing claimed" {
 			t.Errorf("while it is sent: %s, %v", got, err)
 		}
-		time.Sleep(svc.TurnTime + turnSlack)
+		time.Sleep(conversation.TurnTime + turnSlack)
 		o.sweep()
 		const lost = "failed uncertain: false The sending was cut off; whether it was delivered is not known. It is not sent again."
 		if got := o.entry(); got != lost {
 			t.Errorf("after the claim: %s", got)
 		}
-		_, err = o.ApproveRequest(context.Background(), o.second(svc.RoleMember), id, "again")
+		_, err = o.ApproveRequest(context.Background(), o.second(domain.RoleMember), id, "again")
 		if got := refusalOf(err); got != "conflict already_decided failed0" {
 			t.Errorf("approving again: %s", got)
 		}
 		close(stands)
 		frames(turn)
-		time.Sleep(svc.TurnTime)
+		time.Sleep(conversation.TurnTime)
 		if got := o.entry(); got != lost || o.writes != 1 {
 			t.Errorf("after the node came back: %s, %d sendings", got, o.writes)
 		}
@@ -244,15 +250,15 @@ func (o *outsider) act() {
 	what := []string{"approve", "approve", "approve", "reject", "withdraw", "member approves", "sleep", "sleep", "restart", "fail", "lose", "leave", "sweep"}[o.rng.IntN(13)]
 	switch what {
 	case "approve":
-		_, err = o.ApproveRequest(ctx, o.second(svc.RoleMember), o.id, "yes")
+		_, err = o.ApproveRequest(ctx, o.second(domain.RoleMember), o.id, "yes")
 	case "reject":
-		_, err = o.RejectRequest(ctx, o.second(svc.RoleMember), o.id, "no")
+		_, err = o.RejectRequest(ctx, o.second(domain.RoleMember), o.id, "no")
 	case "withdraw":
 		_, err = o.Reject(ctx, o.asker(), o.id, "no")
 	case "member approves":
 		_, err = o.Approve(ctx, o.asker(), o.id, "yes")
 	case "sleep":
-		time.Sleep([]time.Duration{time.Second, time.Minute, svc.TurnTime + turnSlack, svc.ActionLifetime}[o.rng.IntN(4)])
+		time.Sleep([]time.Duration{time.Second, time.Minute, conversation.TurnTime + turnSlack, conversation.ActionLifetime}[o.rng.IntN(4)])
 	case "restart":
 		o.EvictAll()
 	case "fail":
@@ -261,7 +267,7 @@ func (o *outsider) act() {
 		o.store.LosePuts(1, errors.New("the store is away"))
 	case "leave":
 		o.mu.Lock()
-		o.roles[member().ID] = []svc.Role{svc.RoleMember, svc.RoleViewer}[o.rng.IntN(2)]
+		o.roles[member().ID] = []domain.Role{domain.RoleMember, domain.RoleViewer}[o.rng.IntN(2)]
 		o.mu.Unlock()
 	}
 	o.mu.Lock()
@@ -280,7 +286,7 @@ func TestRequestsAreSentAtMostOnce(t *testing.T) {
 			o.id, _ = o.request()
 			stuck := o.rng.IntN(2) == 0
 			if !stuck && o.rng.IntN(3) == 0 {
-				o.outcome = &svc.ToolOutcome{Status: 404}
+				o.outcome = &conversation.ToolOutcome{Status: 404}
 			}
 			o.execute = func() {
 				if !stuck {
@@ -302,13 +308,13 @@ func TestRequestsAreSentAtMostOnce(t *testing.T) {
 			}
 			o.store.FailPuts(0, nil)
 			o.store.LosePuts(0, nil)
-			time.Sleep(svc.ActionLifetime)
+			time.Sleep(conversation.ActionLifetime)
 			o.sweep()
 			before := o.entry()
 			for _, stands := range o.stands {
 				close(stands)
 			}
-			time.Sleep(svc.ActionLifetime)
+			time.Sleep(conversation.ActionLifetime)
 			o.sweep()
 			after := o.entry()
 			met[strings.SplitN(after, ":", 2)[0]]++
@@ -327,14 +333,14 @@ func TestRequestsAreSentAtMostOnce(t *testing.T) {
 
 // TestTheQueueKeepsTheNewest fills a queue beyond its limit.
 func TestTheQueueKeepsTheNewest(t *testing.T) {
-	queue := &approvals{entries: map[string]svc.Approval{}}
+	queue := &approvals{entries: map[string]conversation.Approval{}}
 	now := time.Unix(1_800_000_000, 0)
 	for n := range maxApprovals + 50 {
-		action := svc.Action{ID: fmt.Sprintf("act_%05d", n), Status: svc.ActionRejected, ExpiresAt: now.Add(time.Minute)}
+		action := conversation.Action{ID: fmt.Sprintf("act_%05d", n), Status: conversation.ActionRejected, ExpiresAt: now.Add(time.Minute)}
 		if n < 10 {
-			action.Status = svc.ActionProposed
+			action.Status = conversation.ActionProposed
 		}
-		payload, err := json.Marshal(putApprovals{Entries: []svc.Approval{{Action: action}}})
+		payload, err := json.Marshal(putApprovals{Entries: []conversation.Approval{{Action: action}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/assistant"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // counter is the environment of a turn without its conversation: a scripted model, one tool that writes, and the
@@ -27,24 +28,24 @@ type counter struct {
 
 	mu sync.Mutex
 	// model answers a round; it is called without the lock.
-	model   func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error)
+	model   func(ctx context.Context, round int, text func(string)) (conversation.ModelReply, error)
 	rounds  int
-	policy  svc.AIPolicy
+	policy  conversation.AIPolicy
 	always  []string
-	spent   svc.Usage
+	spent   conversation.Usage
 	target  string
 	member  bool
 	minted  atomic.Int64
 	tokens  int
 	revoked int
 	writes  int
-	apart   []svc.LedgerEntry
+	apart   []domain.LedgerEntry
 	// effect replaces the effect of the tool if it is not a write. outcome replaces its answer if that is not 201.
 	// execute runs before the tool, without the lock.
-	effect  svc.Effect
-	outcome *svc.ToolOutcome
+	effect  conversation.Effect
+	outcome *conversation.ToolOutcome
 	execute func()
-	roles   map[string]svc.Role
+	roles   map[string]domain.Role
 	// environment is the environment of the tool's target.
 	environment string
 }
@@ -75,31 +76,31 @@ func atCounter(t *testing.T, test func(o *counter)) {
 }
 
 // theTool is the tool that writes.
-func theTool() svc.Tool {
-	return svc.Tool{Name: "goals_create", Description: "Create a goal. A person decides before it happens.", Effect: svc.EffectWrite, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Schema: json.RawMessage(`{}`)}
+func theTool() conversation.Tool {
+	return conversation.Tool{Name: "goals_create", Description: "Create a goal. A person decides before it happens.", Effect: conversation.EffectWrite, Scope: domain.ScopeWrite, Permission: domain.PermAnalyticsWrite, Schema: json.RawMessage(`{}`)}
 }
 
-func (o *counter) grant() svc.Grant {
-	return svc.Grant{Role: svc.RoleOwner, Token: svc.Token{Scopes: svc.Scopes()}, Permissions: []svc.Permission{svc.PermAIUse, svc.PermAnalyticsWrite}}
+func (o *counter) grant() domain.Grant {
+	return domain.Grant{Role: domain.RoleOwner, Token: domain.Token{Scopes: domain.Scopes()}, Permissions: []domain.Permission{domain.PermAIUse, domain.PermAnalyticsWrite}}
 }
 
-func (o *counter) asker() svc.Principal {
-	app, _ := o.Assistant.Apps.Get(context.Background(), svc.AppRef{}) // it cannot fail
-	return svc.Principal{User: member(), Grant: o.grant(), App: app, Ref: svc.AppRef{Org: "acme", App: "web"}}
+func (o *counter) asker() conversation.Principal {
+	app, _ := o.Assistant.Apps.Get(context.Background(), domain.AppRef{}) // it cannot fail
+	return conversation.Principal{User: member(), Grant: o.grant(), App: app, Ref: domain.AppRef{Org: "acme", App: "web"}}
 }
 
 // Settings implements assistant.Settings.
-func (o *counter) Settings(context.Context, string, string) (svc.AISettings, error) {
+func (o *counter) Settings(context.Context, string, string) (conversation.AISettings, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return svc.AISettings{Policy: o.policy, Spent: o.spent, Always: o.always}, nil
+	return conversation.AISettings{Policy: o.policy, Spent: o.spent, Always: o.always}, nil
 }
 
 // Admit implements assistant.Settings.
 func (o *counter) Admit(context.Context, string, string) error { return nil }
 
 // Spend implements assistant.Settings.
-func (o *counter) Spend(_ context.Context, _ string, usage svc.Usage) error {
+func (o *counter) Spend(_ context.Context, _ string, usage conversation.Usage) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.spent = o.spent.Add(usage)
@@ -107,9 +108,11 @@ func (o *counter) Spend(_ context.Context, _ string, usage svc.Usage) error {
 }
 
 // Tool implements assistant.Tools.
-func (o *counter) Tool(name string) (svc.Tool, bool) { return o.tool(), name == theTool().Name }
+func (o *counter) Tool(name string) (conversation.Tool, bool) {
+	return o.tool(), name == theTool().Name
+}
 
-func (o *counter) tool() svc.Tool {
+func (o *counter) tool() conversation.Tool {
 	tool := theTool()
 	if o.effect != "" {
 		tool.Effect = o.effect
@@ -118,24 +121,26 @@ func (o *counter) tool() svc.Tool {
 }
 
 // Role implements assistant.Roles.
-func (o *counter) Role(_ context.Context, _, user string) (svc.Role, error) {
+func (o *counter) Role(_ context.Context, _, user string) (domain.Role, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	role, seated := o.roles[user]
 	if !seated {
-		return "", svc.NotFound("organization")
+		return "", domain.NotFound("organization")
 	}
 	return role, nil
 }
 
 // Starters implements assistant.Tools.
-func (o *counter) Starters(*svc.Audience) []svc.Tool { return []svc.Tool{o.tool()} }
+func (o *counter) Starters(*conversation.Audience) []conversation.Tool {
+	return []conversation.Tool{o.tool()}
+}
 
 // Find implements assistant.Tools.
-func (o *counter) Find(*svc.Audience, string, int) []svc.Tool { return nil }
+func (o *counter) Find(*conversation.Audience, string, int) []conversation.Tool { return nil }
 
 // Execute implements assistant.Tools.
-func (o *counter) Execute(context.Context, svc.Secret, svc.AppRef, string, json.RawMessage) (svc.ToolOutcome, error) {
+func (o *counter) Execute(context.Context, domain.Secret, domain.AppRef, string, json.RawMessage) (conversation.ToolOutcome, error) {
 	o.mu.Lock()
 	o.writes++
 	o.mu.Unlock()
@@ -147,44 +152,44 @@ func (o *counter) Execute(context.Context, svc.Secret, svc.AppRef, string, json.
 	if o.outcome != nil {
 		return *o.outcome, nil
 	}
-	return svc.ToolOutcome{Status: 201, Body: []byte(`{}`), RequestID: "req_1"}, nil
+	return conversation.ToolOutcome{Status: 201, Body: []byte(`{}`), RequestID: "req_1"}, nil
 }
 
 // Target implements assistant.Tools.
-func (o *counter) Target(context.Context, svc.Secret, svc.AppRef, string, json.RawMessage) (svc.Target, error) {
+func (o *counter) Target(context.Context, domain.Secret, domain.AppRef, string, json.RawMessage) (conversation.Target, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	state, effect := json.RawMessage(o.target), o.tool().Effect
-	if effect == svc.EffectWrite && o.environment == svc.Production {
-		effect = svc.EffectDestructive
+	if effect == conversation.EffectWrite && o.environment == conversation.Production {
+		effect = conversation.EffectDestructive
 	}
-	return svc.Target{Effect: effect, Shown: state, Before: state}, nil
+	return conversation.Target{Effect: effect, Shown: state, Before: state}, nil
 }
 
 // Model implements assistant.Models.
 func (o *counter) Model(context.Context, string) (assistant.Model, error) { return o, nil }
 
 // Round implements assistant.Model.
-func (o *counter) Round(ctx context.Context, _ *svc.ModelRequest, text func(string), reply *svc.ModelReply) (err error) {
+func (o *counter) Round(ctx context.Context, _ *conversation.ModelRequest, text func(string), reply *conversation.ModelReply) (err error) {
 	o.mu.Lock()
 	o.rounds++
 	round := o.rounds
 	o.mu.Unlock()
 	*reply, err = o.model(ctx, round, text)
-	reply.Usage = svc.Usage{Input: 100, Output: 20}
+	reply.Usage = conversation.Usage{Input: 100, Output: 20}
 	return err
 }
 
 // MintAssistant implements assistant.Tokens.
-func (o *counter) MintAssistant(context.Context, svc.User, string, []svc.Scope, time.Duration) (svc.Token, svc.Secret, error) {
+func (o *counter) MintAssistant(context.Context, domain.User, string, []domain.Scope, time.Duration) (domain.Token, domain.Secret, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.tokens++
-	return svc.Token{ID: "tok_1"}, "svc_agt_secret", nil
+	return domain.Token{ID: "tok_1"}, "svc_agt_secret", nil
 }
 
 // EndAssistant implements assistant.Tokens.
-func (o *counter) EndAssistant(context.Context, svc.Token) error {
+func (o *counter) EndAssistant(context.Context, domain.Token) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.revoked++
@@ -192,17 +197,17 @@ func (o *counter) EndAssistant(context.Context, svc.Token) error {
 }
 
 // Authorize implements assistant.Tokens.
-func (o *counter) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
+func (o *counter) Authorize(context.Context, string, domain.RateClass, string) (domain.Grant, domain.RateState, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.member {
-		return svc.Grant{}, svc.RateState{}, svc.NotFound("organization")
+		return domain.Grant{}, domain.RateState{}, domain.NotFound("organization")
 	}
-	return o.grant(), svc.RateState{}, nil
+	return o.grant(), domain.RateState{}, nil
 }
 
 // Record implements assistant.Ledger; it stores the entries that are not saved with a change.
-func (o *counter) Record(_ context.Context, entry svc.LedgerEntry) error {
+func (o *counter) Record(_ context.Context, entry domain.LedgerEntry) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.apart = append(o.apart, entry)
@@ -220,14 +225,14 @@ func (o *counter) recorded() (lines []string) {
 }
 
 // Get implements assistant.Apps.
-func (o *counter) Get(context.Context, svc.AppRef) (svc.Application, error) {
-	return svc.Application{Modules: []svc.Module{svc.ModuleAI, svc.ModuleAnalytics}}, nil
+func (o *counter) Get(context.Context, domain.AppRef) (domain.Application, error) {
+	return domain.Application{Modules: []domain.Module{domain.ModuleAI, domain.ModuleAnalytics}}, nil
 }
 
 // ask begins a turn.
 func (o *counter) ask(question string) *assistant.Turn {
 	o.t.Helper()
-	turn, err := o.Ask(context.Background(), o.asker(), svc.Question{Text: question})
+	turn, err := o.Ask(context.Background(), o.asker(), conversation.Question{Text: question})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -237,7 +242,7 @@ func (o *counter) ask(question string) *assistant.Turn {
 // frames follows a turn to its end and returns its frames in short form.
 func frames(turn *assistant.Turn) string {
 	var line []string
-	turn.Frames(context.Background(), func(frame svc.TurnFrame) bool {
+	turn.Frames(context.Background(), func(frame conversation.TurnFrame) bool {
 		encoded, _ := json.Marshal(frame.Data) // frames are JSON
 		var data struct{ State, Text, Status, Code string }
 		_ = json.Unmarshal(encoded, &data) // the fields that it has
@@ -248,19 +253,19 @@ func frames(turn *assistant.Turn) string {
 }
 
 // waits is a model that writes a word and then nothing until its turn is over.
-func waits(ctx context.Context, _ int, text func(string)) (svc.ModelReply, error) {
+func waits(ctx context.Context, _ int, text func(string)) (conversation.ModelReply, error) {
 	text("Well")
 	<-ctx.Done()
-	return svc.ModelReply{Text: "Well"}, ctx.Err()
+	return conversation.ModelReply{Text: "Well"}, ctx.Err()
 }
 
 // proposes is a model that calls the tool in the first round and thanks in the next.
-func proposes(_ context.Context, round int, text func(string)) (svc.ModelReply, error) {
+func proposes(_ context.Context, round int, text func(string)) (conversation.ModelReply, error) {
 	if round == 1 {
-		return svc.ModelReply{Calls: []svc.ToolCall{{ID: "c1", Name: "goals_create", Input: json.RawMessage(`{"name":"x"}`)}}}, nil
+		return conversation.ModelReply{Calls: []conversation.ToolCall{{ID: "c1", Name: "goals_create", Input: json.RawMessage(`{"name":"x"}`)}}}, nil
 	}
 	text("Thanks.")
-	return svc.ModelReply{Text: "Thanks."}, nil
+	return conversation.ModelReply{Text: "Thanks."}, nil
 }
 
 const begun = "start, status running, "
@@ -268,37 +273,37 @@ const begun = "start, status running, "
 // TestHowTurnsEnd goes through the rows of the table of states that end a turn.
 func TestHowTurnsEnd(t *testing.T) {
 	zero := int64(0)
-	many := func(_ context.Context, round int, _ func(string)) (svc.ModelReply, error) {
-		return svc.ModelReply{Calls: []svc.ToolCall{{ID: "c", Name: "no_tool", Input: json.RawMessage(fmt.Sprintf(`{"n":%d}`, round))}}}, nil
+	many := func(_ context.Context, round int, _ func(string)) (conversation.ModelReply, error) {
+		return conversation.ModelReply{Calls: []conversation.ToolCall{{ID: "c", Name: "no_tool", Input: json.RawMessage(fmt.Sprintf(`{"n":%d}`, round))}}}, nil
 	}
-	same := func(context.Context, int, func(string)) (svc.ModelReply, error) {
-		return svc.ModelReply{Calls: []svc.ToolCall{{ID: "c", Name: "no_tool", Input: json.RawMessage(`{}`)}}}, nil
+	same := func(context.Context, int, func(string)) (conversation.ModelReply, error) {
+		return conversation.ModelReply{Calls: []conversation.ToolCall{{ID: "c", Name: "no_tool", Input: json.RawMessage(`{}`)}}}, nil
 	}
 	for _, c := range []struct {
 		name   string
 		set    func(o *counter)
-		model  func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error)
+		model  func(ctx context.Context, round int, text func(string)) (conversation.ModelReply, error)
 		frames string
 		took   time.Duration
 		view   string
 	}{
-		{"finished", nil, func(_ context.Context, _ int, text func(string)) (svc.ModelReply, error) {
+		{"finished", nil, func(_ context.Context, _ int, text func(string)) (conversation.ModelReply, error) {
 			text("Yes.")
-			return svc.ModelReply{Text: "Yes."}, nil
+			return conversation.ModelReply{Text: "Yes."}, nil
 		}, "text Yes., status done, done", 0, "idle | assistant: Yes."},
-		{"time", nil, waits, "text Well, text The answer ends here: the limit of 120 seconds is reached., status done, done", svc.TurnTime, "idle | note: The answer ends here: the limit of 120 seconds is reached."},
+		{"time", nil, waits, "text Well, text The answer ends here: the limit of 120 seconds is reached., status done, done", conversation.TurnTime, "idle | note: The answer ends here: the limit of 120 seconds is reached."},
 		{"rounds", nil, many, strings.Repeat("tool_call, tool_result, ", 16) + "text The answer ends here: the limit of 16 tool rounds is reached., status done, done", 0, "idle | note: The answer ends here: the limit of 16 tool rounds is reached."},
 		{"repeated", nil, same, "tool_call, tool_result, text The answer ends here: the same call was about to be repeated without end., status done, done", 0, "idle | note: The answer ends here: the same call was about to be repeated without end."},
 		{"budget", func(o *counter) { o.policy.MonthlyBudget = &zero }, waits, "text The organization's monthly token budget for the assistant is used up; no model was asked., status done, done", 0, "idle | note: The organization's monthly token budget for the assistant is used up; no model was asked."},
 		{"stopping", func(o *counter) { time.AfterFunc(time.Second, o.cancel) }, waits, "text Well, text The answer was cut off: the service is restarting. Nothing is half done; ask again., status done, done", time.Second, "idle | note: The answer was cut off: the service is restarting. Nothing is half done; ask again."},
 		{"proposal", nil, proposes, "tool_call, approval_required, text This change is waiting for your decision, and nothing has been written: Create a goal., status awaiting, done", 0, "awaiting proposed | tool: Proposed. Nothing was written; the member decides."},
-		{"a right that is lost", nil, func(context.Context, int, func(string)) (svc.ModelReply, error) {
-			return svc.ModelReply{Calls: []svc.ToolCall{{ID: "c", Name: "leave", Input: json.RawMessage(`{}`)}}}, nil
+		{"a right that is lost", nil, func(context.Context, int, func(string)) (conversation.ModelReply, error) {
+			return conversation.ModelReply{Calls: []conversation.ToolCall{{ID: "c", Name: "leave", Input: json.RawMessage(`{}`)}}}, nil
 		}, "tool_call, tool_result, error not_found", 0, "idle | note: The member may not use the assistant of this application any more."},
-		{"a panic", nil, func(context.Context, int, func(string)) (svc.ModelReply, error) { panic("broken") }, "error internal", 0, "idle | note: Something failed here; the turn is over."},
+		{"a panic", nil, func(context.Context, int, func(string)) (conversation.ModelReply, error) { panic("broken") }, "error internal", 0, "idle | note: Something failed here; the turn is over."},
 	} {
 		atCounter(t, func(o *counter) {
-			o.model = func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error) {
+			o.model = func(ctx context.Context, round int, text func(string)) (conversation.ModelReply, error) {
 				if c.name == "a right that is lost" {
 					o.mu.Lock()
 					o.member = false
@@ -329,19 +334,19 @@ func TestHowTurnsEnd(t *testing.T) {
 
 // TestATokenIsMadeForWhoNeedsIt lets turns answer at once, look for tools, and propose.
 func TestATokenIsMadeForWhoNeedsIt(t *testing.T) {
-	says := func(_ context.Context, _ int, text func(string)) (svc.ModelReply, error) {
+	says := func(_ context.Context, _ int, text func(string)) (conversation.ModelReply, error) {
 		text("Yes.")
-		return svc.ModelReply{Text: "Yes."}, nil
+		return conversation.ModelReply{Text: "Yes."}, nil
 	}
-	finds := func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error) {
+	finds := func(ctx context.Context, round int, text func(string)) (conversation.ModelReply, error) {
 		if round == 1 {
-			return svc.ModelReply{Calls: []svc.ToolCall{{ID: "c", Name: "find_tools", Input: json.RawMessage(`{}`)}}}, nil
+			return conversation.ModelReply{Calls: []conversation.ToolCall{{ID: "c", Name: "find_tools", Input: json.RawMessage(`{}`)}}}, nil
 		}
 		return says(ctx, round, text)
 	}
 	for _, c := range []struct {
 		name   string
-		model  func(ctx context.Context, round int, text func(string)) (svc.ModelReply, error)
+		model  func(ctx context.Context, round int, text func(string)) (conversation.ModelReply, error)
 		tokens int
 	}{{"an answer", says, 0}, {"a second round", finds, 1}, {"a proposal", proposes, 1}} {
 		atCounter(t, func(o *counter) {
@@ -358,9 +363,9 @@ func TestATokenIsMadeForWhoNeedsIt(t *testing.T) {
 func (o *counter) viewOf(id string) string {
 	o.t.Helper()
 	synctest.Wait()
-	exchange, err := o.Conversation(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, id)
+	exchange, err := o.Conversation(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID, id)
 	if err != nil {
-		return string(svc.CodeOf(err))
+		return string(domain.CodeOf(err))
 	}
 	line := string(exchange.Conversation.State)
 	for _, action := range exchange.Actions {
@@ -377,38 +382,38 @@ func (o *counter) viewOf(id string) string {
 // TestATurnWaitsForItsReader covers the time for which a turn continues without a reader.
 func TestATurnWaitsForItsReader(t *testing.T) {
 	for alone, want := range map[time.Duration]string{
-		svc.DisconnectGrace - time.Second: "start status text text status done",
-		svc.DisconnectGrace + time.Second: "start status text text status done",
+		conversation.DisconnectGrace - time.Second: "start status text text status done",
+		conversation.DisconnectGrace + time.Second: "start status text text status done",
 	} {
 		atCounter(t, func(o *counter) {
-			o.model = func(ctx context.Context, _ int, text func(string)) (svc.ModelReply, error) {
+			o.model = func(ctx context.Context, _ int, text func(string)) (conversation.ModelReply, error) {
 				text("One ")
 				select {
 				case <-time.After(40 * time.Second):
 				case <-ctx.Done():
-					return svc.ModelReply{Text: "One "}, ctx.Err()
+					return conversation.ModelReply{Text: "One "}, ctx.Err()
 				}
 				text("two.")
-				return svc.ModelReply{Text: "One two."}, nil
+				return conversation.ModelReply{Text: "One two."}, nil
 			}
 			turn := o.ask("Count.")
 			var ids []uint64
 			var events []string
 			var text strings.Builder
-			note := func(frame svc.TurnFrame) {
+			note := func(frame conversation.TurnFrame) {
 				ids, events = append(ids, frame.ID), append(events, frame.Event)
 				if encoded, _ := json.Marshal(frame.Data); frame.Event == "text" { // frames are JSON
 					text.Write(encoded)
 				}
 			}
-			turn.Frames(context.Background(), func(frame svc.TurnFrame) bool { note(frame); return frame.Event != "text" })
+			turn.Frames(context.Background(), func(frame conversation.TurnFrame) bool { note(frame); return frame.Event != "text" })
 			time.Sleep(alone)
 			last := ids[len(ids)-1]
-			err := o.Follow(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID, turn.Conversation(), last, func(frame svc.TurnFrame) bool { note(frame); return true })
+			err := o.Follow(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID, turn.Conversation(), last, func(frame conversation.TurnFrame) bool { note(frame); return true })
 			if got := strings.Join(events, " "); err != nil || got != want || !slices.IsSorted(ids) || len(slices.Compact(ids)) != len(events) {
 				t.Errorf("alone for %s: %s %v, %v", alone, got, ids, err)
 			}
-			if went := strings.Contains(text.String(), "two."); went != (alone < svc.DisconnectGrace) || strings.Contains(text.String(), "given up") == went {
+			if went := strings.Contains(text.String(), "two."); went != (alone < conversation.DisconnectGrace) || strings.Contains(text.String(), "given up") == went {
 				t.Errorf("alone for %s: %s", alone, text.String())
 			}
 		})
@@ -417,28 +422,32 @@ func TestATurnWaitsForItsReader(t *testing.T) {
 
 // TestWhatAnApprovalChecks approves after the world has changed.
 func TestWhatAnApprovalChecks(t *testing.T) {
-	weak := func(o *counter, who *svc.Principal) { who.Grant.Permissions = []svc.Permission{svc.PermAIUse} }
+	weak := func(o *counter, who *conversation.Principal) {
+		who.Grant.Permissions = []domain.Permission{domain.PermAIUse}
+	}
 	for _, c := range []struct {
 		name    string
-		change  func(o *counter, who *svc.Principal)
+		change  func(o *counter, who *conversation.Principal)
 		refused string
 		view    string
 		writes  int
 	}{
-		{"nothing", func(*counter, *svc.Principal) {}, "", "idle executed | assistant: Thanks.", 1},
-		{"the target", func(o *counter, _ *svc.Principal) { o.target = `{"name":"other"}` }, "conflict target_changed proposed0", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"the tool is denied", func(o *counter, _ *svc.Principal) { o.policy.DeniedTools = []string{"goals_create"} }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"the effect is denied", func(o *counter, _ *svc.Principal) { o.policy.DeniedEffects = []svc.Effect{svc.EffectWrite} }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"the scope is capped", func(o *counter, _ *svc.Principal) { o.policy.MaxScope = svc.ScopeRead }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"nothing", func(*counter, *conversation.Principal) {}, "", "idle executed | assistant: Thanks.", 1},
+		{"the target", func(o *counter, _ *conversation.Principal) { o.target = `{"name":"other"}` }, "conflict target_changed proposed0", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"the tool is denied", func(o *counter, _ *conversation.Principal) { o.policy.DeniedTools = []string{"goals_create"} }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"the effect is denied", func(o *counter, _ *conversation.Principal) {
+			o.policy.DeniedEffects = []conversation.Effect{conversation.EffectWrite}
+		}, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"the scope is capped", func(o *counter, _ *conversation.Principal) { o.policy.MaxScope = domain.ScopeRead }, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
 		{"a token without the permission", weak, "forbidden ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"somebody else", func(_ *counter, who *svc.Principal) { who.User = stranger() }, "not_found ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
-		{"time", func(*counter, *svc.Principal) { time.Sleep(svc.ActionLifetime) }, "conflict already_decided expired0", "idle expired | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"somebody else", func(_ *counter, who *conversation.Principal) { who.User = stranger() }, "not_found ", "awaiting proposed | tool: Proposed. Nothing was written; the member decides.", 0},
+		{"time", func(*counter, *conversation.Principal) { time.Sleep(conversation.ActionLifetime) }, "conflict already_decided expired0", "idle expired | tool: Proposed. Nothing was written; the member decides.", 0},
 	} {
 		atCounter(t, func(o *counter) {
 			o.model = proposes
 			turn := o.ask("Make a goal.")
 			frames(turn)
-			rows, err := o.Actions(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID)
+			rows, err := o.Actions(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID)
 			if err != nil || len(rows) != 1 {
 				t.Fatalf("%s: %v, %v", c.name, rows, err)
 			}
@@ -469,7 +478,7 @@ func TestTwoApprovalsExecuteOnce(t *testing.T) {
 			o.model = proposes
 			turn := o.ask("Make a goal.")
 			frames(turn)
-			rows, err := o.Actions(context.Background(), svc.AppRef{Org: "acme", App: "web"}, member().ID)
+			rows, err := o.Actions(context.Background(), domain.AppRef{Org: "acme", App: "web"}, member().ID)
 			if err != nil || len(rows) != 1 {
 				t.Fatalf("%v, %v", rows, err)
 			}
@@ -490,9 +499,9 @@ func TestTwoApprovalsExecuteOnce(t *testing.T) {
 			windows.Wait()
 			rejected, done := answers[4] == nil, 0
 			for _, err := range answers {
-				if refused, ok := errors.AsType[*svc.Error](err); err == nil {
+				if refused, ok := errors.AsType[*domain.Error](err); err == nil {
 					done++
-				} else if !ok || refused.Code != svc.CodeConflict {
+				} else if !ok || refused.Code != domain.CodeConflict {
 					t.Errorf("refused by %v", err)
 				}
 			}
@@ -526,7 +535,7 @@ func TestTheTargetDecidesWhetherACallRuns(t *testing.T) {
 				return
 			}
 			action, err := o.Actions(context.Background(), o.asker().Ref, member().ID)
-			if err != nil || len(action) != 1 || action[0].Effect != svc.EffectDestructive {
+			if err != nil || len(action) != 1 || action[0].Effect != conversation.EffectDestructive {
 				t.Fatalf("%+v, %v", action, err)
 			}
 			if _, err := o.Approve(context.Background(), o.asker(), action[0].ID, "yes"); refusalOf(err) != c.approve {
@@ -545,7 +554,7 @@ func TestATargetThatIsReachedDeeperIsAnother(t *testing.T) {
 		if err != nil || len(actions) != 1 || !strings.Contains(strings.Join(actions[0].Preview.Lines, "\n"), `name: "before" → "x"`) {
 			t.Fatalf("%+v, %v", actions, err)
 		}
-		o.environment = svc.Production
+		o.environment = conversation.Production
 		if _, err := o.Approve(context.Background(), o.asker(), actions[0].ID, "yes"); refusalOf(err) != "conflict target_changed proposed0" || o.writes != 0 {
 			t.Errorf("%v, %d writes", err, o.writes)
 		}

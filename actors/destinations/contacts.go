@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain/destination"
 )
 
 const (
@@ -39,7 +39,7 @@ type question struct {
 	// keys are the visitors of the query. Guarded by the mutex of the contacts while it gathers.
 	keys  []visitorKey
 	done  chan struct{}
-	found map[visitorKey]svc.Contacts
+	found map[visitorKey]destination.Contacts
 	err   error
 }
 
@@ -120,12 +120,14 @@ func (k *contacts) forget(now time.Time) {
 }
 
 // visitorOf returns the visitor of a conversion.
-func visitorOf(c *svc.Conversion) visitorKey { return visitorKey{c.EnvironmentNumber, c.Visitor} }
+func visitorOf(c *destination.Conversion) visitorKey {
+	return visitorKey{c.EnvironmentNumber, c.Visitor}
+}
 
 // ask plans the look-up of the people of some deliveries, and of deliveries that are due next. It returns nil if the
 // destination receives no data of people.
-func (d *dispatcher) ask(definition *svc.Destination, items []*entry, now time.Time) []*question {
-	if definition.Config.PersonFields == svc.PersonNone || definition.Kind == svc.DestinationSlack {
+func (d *dispatcher) ask(definition *destination.Destination, items []*entry, now time.Time) []*question {
+	if definition.Config.PersonFields == destination.PersonNone || definition.Kind == destination.Slack {
 		return nil
 	}
 	needed := make([]visitorKey, len(items))
@@ -148,7 +150,7 @@ func (p *Ports) answer(ctx context.Context, q *question, keys []visitorKey) {
 	defer close(q.done)
 	ctx, cancel := context.WithTimeout(ctx, grain.IOTime)
 	defer cancel()
-	q.found = map[visitorKey]svc.Contacts{}
+	q.found = map[visitorKey]destination.Contacts{}
 	visitors := map[uint64][]uint64{}
 	for _, key := range keys {
 		visitors[key.environment] = append(visitors[key.environment], key.visitor)
@@ -166,7 +168,7 @@ func (p *Ports) answer(ctx context.Context, q *question, keys []visitorKey) {
 }
 
 // contact adds the results of queries to the events of the persons.
-func contact(ctx context.Context, questions []*question, send []svc.DispatchItem) error {
+func contact(ctx context.Context, questions []*question, send []destination.DispatchItem) error {
 	for _, q := range questions {
 		select {
 		case <-q.done:

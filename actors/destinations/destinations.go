@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // Sealer encrypts credentials.
@@ -24,17 +25,17 @@ type Sealer interface {
 type TargetChecker interface {
 	// CheckTarget returns the reason for not calling a URL, or nil. It also refuses a name that resolves to an address
 	// that is not public.
-	CheckTarget(ctx context.Context, url string) *svc.FieldError
+	CheckTarget(ctx context.Context, url string) *domain.FieldError
 }
 
 // DispatchLog is the delivery log.
 type DispatchLog interface {
 	Log
 	// Dispatches returns a page of the deliveries of a destination, the newest first.
-	Dispatches(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error)
+	Dispatches(ctx context.Context, q destination.DispatchQuery) ([]destination.Dispatch, error)
 	// Parked returns the conversions of parked deliveries, the oldest first, from a position on. If an id is given, it
 	// returns only that delivery.
-	Parked(ctx context.Context, ref svc.AppRef, destination, id string, after *svc.DispatchKey, limit int) ([]svc.Dispatch, error)
+	Parked(ctx context.Context, ref domain.AppRef, destination, id string, after *destination.DispatchKey, limit int) ([]destination.Dispatch, error)
 }
 
 // Destinations makes, changes, tests and deletes destinations, and replays their deliveries.
@@ -43,7 +44,7 @@ type Destinations struct {
 	Random grain.Random
 	// Allowed holds the addresses to which a webhook may lead. Targets checks the addresses that a URL's name resolves
 	// to.
-	Allowed svc.Targets
+	Allowed domain.Targets
 	Targets TargetChecker
 	Sealer  Sealer
 	Sender  Sender
@@ -58,14 +59,14 @@ const stateTime = 2 * time.Second
 
 // List returns the destinations of an application by id, with their states. If a queue does not answer in time, its
 // state is the zero one.
-func (d *Destinations) List(ctx context.Context, ref svc.AppRef) ([]svc.Destination, []svc.DestinationState, error) {
+func (d *Destinations) List(ctx context.Context, ref domain.AppRef) ([]destination.Destination, []destination.State, error) {
 	all, err := bookList.Ask(ctx, d.Actors, ref.String(), grain.None{})
 	if err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, stateTime)
 	defer cancel()
-	states := make([]svc.DestinationState, len(all))
+	states := make([]destination.State, len(all))
 	var asked sync.WaitGroup
 	for i := range all {
 		asked.Go(func() { states[i], _ = queueState.Ask(ctx, d.Actors, queueIdentity(ref, all[i].ID), grain.None{}) }) // see above
@@ -75,42 +76,42 @@ func (d *Destinations) List(ctx context.Context, ref svc.AppRef) ([]svc.Destinat
 }
 
 // find returns a destination of an application.
-func (d *Destinations) find(ctx context.Context, ref svc.AppRef, id string) (svc.Destination, error) {
+func (d *Destinations) find(ctx context.Context, ref domain.AppRef, id string) (destination.Destination, error) {
 	all, err := bookList.Ask(ctx, d.Actors, ref.String(), grain.None{})
 	if err != nil {
-		return svc.Destination{}, err
+		return destination.Destination{}, err
 	}
-	at := slices.IndexFunc(all, func(one svc.Destination) bool { return one.ID == id })
+	at := slices.IndexFunc(all, func(one destination.Destination) bool { return one.ID == id })
 	if at < 0 {
-		return svc.Destination{}, svc.NotFound("destination")
+		return destination.Destination{}, domain.NotFound("destination")
 	}
 	return all[at], nil
 }
 
 // check returns the problems of a specification.
-func (d *Destinations) check(ctx context.Context, spec *svc.DestinationSpec, app *svc.Application) error {
+func (d *Destinations) check(ctx context.Context, spec *destination.Spec, app *domain.Application) error {
 	problems := spec.Validate(d.Allowed, app.Environments)
-	if len(problems) == 0 && spec.Kind == svc.DestinationWebhook {
+	if len(problems) == 0 && spec.Kind == destination.Webhook {
 		if problem := d.Targets.CheckTarget(ctx, spec.Config.URL); problem != nil {
 			problem.Field = "config.url"
 			problems = append(problems, *problem)
 		}
 	}
 	if len(problems) > 0 {
-		return svc.Invalid(problems...)
+		return domain.Invalid(problems...)
 	}
 	return nil
 }
 
 // Create makes a destination. A webhook gets the secret that it is given, else a new one, which is returned only this
-// time. It fails with invalid_request as svc.DestinationSpec.Validate does.
-func (d *Destinations) Create(ctx context.Context, app *svc.Application, spec svc.DestinationSpec, secret svc.Secret) (made svc.Destination, shown svc.Secret, err error) {
+// time. It fails with invalid_request as destination.Spec.Validate does.
+func (d *Destinations) Create(ctx context.Context, app *domain.Application, spec destination.Spec, secret domain.Secret) (made destination.Destination, shown domain.Secret, err error) {
 	spec.Normalize()
 	if err := d.check(ctx, &spec, app); err != nil {
 		return made, "", err
 	}
-	made = svc.Destination{ID: d.Random.NewID(ctx, "dst_"), AppID: app.ID, DestinationSpec: spec, Numbers: numbersOf(spec.Environments, app.Environments), CreatedAt: d.Now(), UpdatedAt: d.Now()}
-	if secret == "" && spec.Kind == svc.DestinationWebhook {
+	made = destination.Destination{ID: d.Random.NewID(ctx, "dst_"), AppID: app.ID, Spec: spec, Numbers: numbersOf(spec.Environments, app.Environments), CreatedAt: d.Now(), UpdatedAt: d.Now()}
+	if secret == "" && spec.Kind == destination.Webhook {
 		shown = d.newSecret(ctx)
 		secret = shown
 	}
@@ -118,7 +119,7 @@ func (d *Destinations) Create(ctx context.Context, app *svc.Application, spec sv
 		if err := d.checkCredential(ctx, spec.Kind, secret); err != nil {
 			return made, "", err
 		}
-		if made.Sealed, err = d.seal(made.ID, svc.DestinationCredential{Secret: secret}); err != nil {
+		if made.Sealed, err = d.seal(made.ID, destination.Credential{Secret: secret}); err != nil {
 			return made, "", err
 		}
 	}
@@ -130,11 +131,11 @@ func (d *Destinations) Create(ctx context.Context, app *svc.Application, spec sv
 const secretBytes = 32
 
 // newSecret returns a signing secret in the form of Standard Webhooks.
-func (d *Destinations) newSecret(ctx context.Context) svc.Secret {
-	return svc.Secret("whsec_" + base64.StdEncoding.EncodeToString(d.Random.NewBytes(ctx, secretBytes)))
+func (d *Destinations) newSecret(ctx context.Context) domain.Secret {
+	return domain.Secret("whsec_" + base64.StdEncoding.EncodeToString(d.Random.NewBytes(ctx, secretBytes)))
 }
 
-func (d *Destinations) seal(id string, credential svc.DestinationCredential) ([]byte, error) {
+func (d *Destinations) seal(id string, credential destination.Credential) ([]byte, error) {
 	clear, err := json.Marshal(credential)
 	if err != nil {
 		return nil, fmt.Errorf("encoding a credential: %w", err)
@@ -143,22 +144,22 @@ func (d *Destinations) seal(id string, credential svc.DestinationCredential) ([]
 }
 
 // checkCredential refuses a text that cannot be a credential of a kind. The error does not quote the text.
-func (d *Destinations) checkCredential(ctx context.Context, kind svc.DestinationKind, secret svc.Secret) error {
-	problem := svc.CheckCredential(kind, secret)
-	if problem == nil && kind == svc.DestinationSlack {
+func (d *Destinations) checkCredential(ctx context.Context, kind destination.Kind, secret domain.Secret) error {
+	problem := destination.CheckCredential(kind, secret)
+	if problem == nil && kind == destination.Slack {
 		if problem = d.Targets.CheckTarget(ctx, secret.Reveal()); problem != nil {
-			problem = &svc.FieldError{Field: "credential", Code: problem.Code, Message: "The credential of a chat is the public https address of its incoming webhook."}
+			problem = &domain.FieldError{Field: "credential", Code: problem.Code, Message: "The credential of a chat is the public https address of its incoming webhook."}
 		}
 	}
 	if problem != nil {
-		return svc.Invalid(*problem)
+		return domain.Invalid(*problem)
 	}
 	return nil
 }
 
 // Update changes a destination. It fails with not_found if there is no such destination, and with invalid_request as
 // Create does.
-func (d *Destinations) Update(ctx context.Context, app *svc.Application, id string, patch svc.DestinationPatch) (svc.Destination, error) {
+func (d *Destinations) Update(ctx context.Context, app *domain.Application, id string, patch destination.Patch) (destination.Destination, error) {
 	present, err := d.find(ctx, app.Ref(), id)
 	if err != nil {
 		return present, err
@@ -173,7 +174,7 @@ func (d *Destinations) Update(ctx context.Context, app *svc.Application, id stri
 }
 
 // Delete removes a destination and its waiting deliveries.
-func (d *Destinations) Delete(ctx context.Context, ref svc.AppRef, id string) error {
+func (d *Destinations) Delete(ctx context.Context, ref domain.AppRef, id string) error {
 	if _, err := bookDelete.Ask(ctx, d.Actors, ref.String(), findDestination{ID: id}); err != nil {
 		return err
 	}
@@ -185,21 +186,21 @@ func (d *Destinations) Delete(ctx context.Context, ref svc.AppRef, id string) er
 }
 
 // SetCredential replaces the credential of a destination. A webhook's previous secret signs along with the new one for
-// svc.SecretRotation. If the new secret is empty, one is made here and returned only this time.
-func (d *Destinations) SetCredential(ctx context.Context, ref svc.AppRef, id string, secret svc.Secret) (changed svc.Destination, shown svc.Secret, err error) {
+// destination.SecretRotation. If the new secret is empty, one is made here and returned only this time.
+func (d *Destinations) SetCredential(ctx context.Context, ref domain.AppRef, id string, secret domain.Secret) (changed destination.Destination, shown domain.Secret, err error) {
 	present, err := d.find(ctx, ref, id)
 	if err != nil {
 		return present, "", err
 	}
-	if secret == "" && present.Kind == svc.DestinationWebhook {
+	if secret == "" && present.Kind == destination.Webhook {
 		shown = d.newSecret(ctx)
 		secret = shown
 	}
 	if err := d.checkCredential(ctx, present.Kind, secret); err != nil {
 		return present, "", err
 	}
-	next := svc.DestinationCredential{Secret: secret}
-	if present.Kind == svc.DestinationWebhook {
+	next := destination.Credential{Secret: secret}
+	if present.Kind == destination.Webhook {
 		before, err := credentialOf(d.Sealer, &present)
 		if err != nil {
 			return present, "", err
@@ -216,25 +217,25 @@ func (d *Destinations) SetCredential(ctx context.Context, ref svc.AppRef, id str
 
 // Test sends an invented conversion to a destination, enabled or not. It returns the reason if the conversion was not
 // taken, otherwise "", and the id of the delivery in the log.
-func (d *Destinations) Test(ctx context.Context, ref svc.AppRef, id string) (problem, delivery string, err error) {
-	destination, err := d.find(ctx, ref, id)
+func (d *Destinations) Test(ctx context.Context, ref domain.AppRef, id string) (problem, delivery string, err error) {
+	dest, err := d.find(ctx, ref, id)
 	if err != nil {
 		return "", "", err
 	}
-	conversion := svc.TestConversion(d.Random.NewID(ctx, "evt_"), destination.Environments[0], d.Now())
-	if len(destination.Numbers) > 0 {
-		conversion.EnvironmentNumber = destination.Numbers[0]
+	conversion := destination.TestConversion(d.Random.NewID(ctx, "evt_"), dest.Environments[0], d.Now())
+	if len(dest.Numbers) > 0 {
+		conversion.EnvironmentNumber = dest.Numbers[0]
 	}
-	item := svc.DispatchItem{ID: svc.DispatchID(id, conversion.EventID), Attempt: 1, Conversion: &conversion, Contact: &svc.Contact{}}
-	attempting, cancel := context.WithTimeout(ctx, svc.DispatchTime)
+	item := destination.DispatchItem{ID: destination.DispatchID(id, conversion.EventID), Attempt: 1, Conversion: &conversion, Contact: &destination.Contact{}}
+	attempting, cancel := context.WithTimeout(ctx, destination.DispatchTime)
 	defer cancel()
-	outcome := dispatch(attempting, d.Sender, d.Sealer, &destination, []svc.DispatchItem{item})[0]
+	outcome := dispatch(attempting, d.Sender, d.Sealer, &dest, []destination.DispatchItem{item})[0]
 	record := recordOf(ref, id, &item, &outcome, d.Now())
-	record.Status, record.Test = svc.DispatchFailed, true
+	record.Status, record.Test = destination.DispatchFailed, true
 	if outcome.OK {
-		record.Status = svc.DispatchAccepted
+		record.Status = destination.DispatchAccepted
 	}
-	return outcome.Error, item.ID, d.Log.Append(ctx, []svc.Dispatch{record})
+	return outcome.Error, item.ID, d.Log.Append(ctx, []destination.Dispatch{record})
 }
 
 // replayAtOnce is the number of parked deliveries that are passed to the queue at a time. maxReplay bounds the
@@ -249,11 +250,11 @@ const (
 
 // Replay queues parked deliveries again under their ids, the oldest first: one if an id is given, else all. It returns
 // their number, and whether more are parked. It fails with not_found if the delivery is not parked.
-func (d *Destinations) Replay(ctx context.Context, ref svc.AppRef, id, delivery string) (replayed int, more bool, err error) {
+func (d *Destinations) Replay(ctx context.Context, ref domain.AppRef, id, delivery string) (replayed int, more bool, err error) {
 	if _, err := d.find(ctx, ref, id); err != nil {
 		return 0, false, err
 	}
-	var after *svc.DispatchKey
+	var after *destination.DispatchKey
 	for replayed < maxReplay {
 		parked, err := d.Log.Parked(ctx, ref, id, delivery, after, replayAtOnce)
 		if err != nil {
@@ -269,7 +270,7 @@ func (d *Destinations) Replay(ctx context.Context, ref svc.AppRef, id, delivery 
 			// next attempt replaces it in turn. That attempt may end within the same millisecond, before this record is
 			// stored.
 			parked[i].At = parked[i].At.Add(time.Millisecond)
-			parked[i].Status, parked[i].NextAt, parked[i].Error = svc.DispatchRetrying, d.Now(), ""
+			parked[i].Status, parked[i].NextAt, parked[i].Error = destination.DispatchRetrying, d.Now(), ""
 		}
 		if err := d.requeue(ctx, queueIdentity(ref, id), m); err != nil {
 			return replayed, false, err
@@ -279,13 +280,13 @@ func (d *Destinations) Replay(ctx context.Context, ref svc.AppRef, id, delivery 
 		}
 		replayed += len(parked)
 		last := &parked[len(parked)-1]
-		after = &svc.DispatchKey{CreatedMs: last.CreatedAt.UnixMilli(), ID: last.ID}
+		after = &destination.DispatchKey{CreatedMs: last.CreatedAt.UnixMilli(), ID: last.ID}
 		if len(parked) < replayAtOnce {
 			return replayed, false, nil
 		}
 	}
 	if replayed == 0 && delivery != "" {
-		return 0, false, svc.NotFound("parked delivery")
+		return 0, false, domain.NotFound("parked delivery")
 	}
 	return replayed, replayed >= maxReplay, nil
 }
@@ -301,18 +302,18 @@ func (d *Destinations) requeue(ctx context.Context, identity string, m offer) er
 		if err != nil || len(answer.Busy) == 0 {
 			return err
 		}
-		m.Items = slices.DeleteFunc(m.Items, func(c svc.Conversion) bool { return !slices.Contains(answer.Busy, c.EventID) })
+		m.Items = slices.DeleteFunc(m.Items, func(c destination.Conversion) bool { return !slices.Contains(answer.Busy, c.EventID) })
 		select {
 		case <-time.After(busyPause):
 		case <-ctx.Done():
-			return &svc.Error{Code: svc.CodeUnavailable, Message: "What became of these deliveries is being recorded. Replay them again."}
+			return &domain.Error{Code: domain.CodeUnavailable, Message: "What became of these deliveries is being recorded. Replay them again."}
 		}
 	}
 }
 
 // Deliveries returns a page of the delivery log of a destination. It fails with not_found if there is no such
 // destination.
-func (d *Destinations) Deliveries(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error) {
+func (d *Destinations) Deliveries(ctx context.Context, q destination.DispatchQuery) ([]destination.Dispatch, error) {
 	if _, err := d.find(ctx, q.App, q.DestinationID); err != nil {
 		return nil, err
 	}
@@ -321,7 +322,7 @@ func (d *Destinations) Deliveries(ctx context.Context, q svc.DispatchQuery) ([]s
 
 // synced returns the error of a change once this node's index has the change. A change that does not arrive in time is
 // on its way.
-func (d *Destinations) synced(ctx context.Context, ref svc.AppRef, err error) error {
+func (d *Destinations) synced(ctx context.Context, ref domain.AppRef, err error) error {
 	if err != nil || d.Sync == nil {
 		return err
 	}

@@ -11,9 +11,10 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/sony/gobreaker/v2"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // Ports holds the dependencies of a node's dispatchers.
@@ -37,9 +38,9 @@ type Ports struct {
 // Sender sends conversions to destinations.
 type Sender interface {
 	// Batch returns the largest number of conversions in one request to a kind of destination.
-	Batch(kind svc.DestinationKind) int
+	Batch(kind destination.Kind) int
 	// Send makes one attempt for each of some conversions and returns its outcome for each.
-	Send(ctx context.Context, request svc.DispatchRequest) []svc.DispatchOutcome
+	Send(ctx context.Context, request destination.DispatchRequest) []destination.DispatchOutcome
 }
 
 // Opener decrypts credentials.
@@ -51,13 +52,13 @@ type Opener interface {
 // Contacts reads contact data of people.
 type Contacts interface {
 	// Contacts returns the contact data of the persons of visitors, by visitor.
-	Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contacts, error)
+	Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]destination.Contacts, error)
 }
 
 // Log stores the delivery log.
 type Log interface {
 	// Append returns once records are stored; repeating it changes nothing.
-	Append(ctx context.Context, records []svc.Dispatch) error
+	Append(ctx context.Context, records []destination.Dispatch) error
 }
 
 // Slots is the number of concurrent attempts of a node.
@@ -88,7 +89,7 @@ type dispatcher struct {
 	core  *queue
 	node  *grain.Node
 	ports *Ports
-	ref   svc.AppRef
+	ref   domain.AppRef
 	id    string
 
 	breaker *gobreaker.TwoStepCircuitBreaker[any]
@@ -209,15 +210,15 @@ func (d *dispatcher) pump(c actor.Context) {
 }
 
 // erased reports whether the person of a conversion was erased since it arrived.
-func (d *dispatcher) erased(conversion *svc.Conversion, now time.Time) bool {
+func (d *dispatcher) erased(conversion *destination.Conversion, now time.Time) bool {
 	return d.ports.Life(conversion.EnvironmentNumber, conversion.Subject(), now.UnixMilli()) != conversion.Life
 }
 
 // repeated reports whether the installation before a restore may have already sent a message. A chat has no id by which
 // a receiver recognizes a repetition.
-func (d *dispatcher) repeated(definition *svc.Destination, item *entry) bool {
+func (d *dispatcher) repeated(definition *destination.Destination, item *entry) bool {
 	restored := d.ports.Restored()
-	return definition.Kind == svc.DestinationSlack && item.ReceivedAt.Before(restored) && item.Replayed.Before(restored)
+	return definition.Kind == destination.Slack && item.ReceivedAt.Before(restored) && item.Replayed.Before(restored)
 }
 
 // forget drops the deliveries that wait for erased people. A destination that is down must not retain them.
@@ -275,7 +276,7 @@ func (d *dispatcher) after(c actor.Context, pause time.Duration) {
 
 // begin makes an attempt for a conversion. If one request carries several, the attempt includes others that are due. It
 // returns false if the breaker or the node's slots do not permit it.
-func (d *dispatcher) begin(c actor.Context, definition *svc.Destination, first *entry, now time.Time) bool {
+func (d *dispatcher) begin(c actor.Context, definition *destination.Destination, first *entry, now time.Time) bool {
 	done, err := d.breaker.Allow()
 	if err != nil {
 		return false
@@ -300,10 +301,10 @@ func (d *dispatcher) begin(c actor.Context, definition *svc.Destination, first *
 			items = append(items, more)
 		}
 	}
-	one := request{definition: definition, items: make([]svc.DispatchItem, len(items)), turns: make([]turn, len(items))}
+	one := request{definition: definition, items: make([]destination.DispatchItem, len(items)), turns: make([]turn, len(items))}
 	for i, item := range items {
 		d.sending[item.EventID] = true
-		one.items[i] = svc.DispatchItem{ID: svc.DispatchID(d.id, item.EventID), Attempt: item.Attempts + 1, Conversion: &item.Conversion}
+		one.items[i] = destination.DispatchItem{ID: destination.DispatchID(d.id, item.EventID), Attempt: item.Attempts + 1, Conversion: &item.Conversion}
 		one.turns[i] = item.turn()
 	}
 	d.active++
@@ -327,8 +328,8 @@ var errUnanswered = errors.New("an attempt may succeed later")
 
 // request is an attempt for some deliveries in one request, each at its turn.
 type request struct {
-	definition *svc.Destination
-	items      []svc.DispatchItem
+	definition *destination.Destination
+	items      []destination.DispatchItem
 	turns      []turn
 	questions  []*question
 }
@@ -337,7 +338,7 @@ type request struct {
 // asks for a retry.
 func (d *dispatcher) attempt(ctx context.Context, root *actor.RootContext, self *actor.PID, one request) (ok, tried bool) {
 	now := d.node.Now()
-	var send []svc.DispatchItem
+	var send []destination.DispatchItem
 	var turns []turn
 	for i := range one.items {
 		if c := one.items[i].Conversion; d.erased(c, now) {
@@ -353,7 +354,7 @@ func (d *dispatcher) attempt(ctx context.Context, root *actor.RootContext, self 
 		d.ports.Logger.Warn("looking up the people of conversions failed", "destination", d.id, "error", err)
 		for i := range send {
 			d.record(root, self, conclusion{result: result{
-				EventID: send[i].Conversion.EventID, Turn: turns[i], Status: svc.DispatchRetrying, Attempts: turns[i].Before, Next: now.Add(again),
+				EventID: send[i].Conversion.EventID, Turn: turns[i], Status: destination.DispatchRetrying, Attempts: turns[i].Before, Next: now.Add(again),
 			}})
 		}
 		return true, false
@@ -368,9 +369,9 @@ func (d *dispatcher) attempt(ctx context.Context, root *actor.RootContext, self 
 	return ok, true
 }
 
-// send makes the attempts within svc.DispatchTime.
-func (d *dispatcher) send(ctx context.Context, definition *svc.Destination, send []svc.DispatchItem) []svc.DispatchOutcome {
-	ctx, cancel := context.WithTimeout(ctx, svc.DispatchTime)
+// send makes the attempts within destination.DispatchTime.
+func (d *dispatcher) send(ctx context.Context, definition *destination.Destination, send []destination.DispatchItem) []destination.DispatchOutcome {
+	ctx, cancel := context.WithTimeout(ctx, destination.DispatchTime)
 	defer cancel()
 	return dispatch(ctx, d.ports.Sender, d.ports.Opener, definition, send)
 }

@@ -11,10 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // tried is an attempt of a scripted sender.
@@ -33,39 +34,39 @@ type world struct {
 
 	mu     sync.Mutex
 	made   []tried
-	log    map[string]svc.Dispatch
-	answer map[string]func(attempt int) svc.DispatchOutcome
+	log    map[string]destination.Dispatch
+	answer map[string]func(attempt int) destination.DispatchOutcome
 	life   uint64
 	// slow is the time between storing records in the log and its answer.
 	slow time.Duration
 }
 
-func (w *world) Batch(svc.DestinationKind) int { return 1 }
+func (w *world) Batch(destination.Kind) int { return 1 }
 
-func (w *world) Send(ctx context.Context, request svc.DispatchRequest) []svc.DispatchOutcome {
+func (w *world) Send(ctx context.Context, request destination.DispatchRequest) []destination.DispatchOutcome {
 	item := request.Items[0]
 	w.mu.Lock()
 	w.made = append(w.made, tried{request.Destination.ID, item.Conversion.EventID, item.Attempt, time.Since(w.begun)})
 	answer := w.answer[request.Destination.ID]
 	w.mu.Unlock()
 	if answer == nil {
-		return []svc.DispatchOutcome{{OK: true, StatusCode: 200}}
+		return []destination.DispatchOutcome{{OK: true, StatusCode: 200}}
 	}
 	outcome := answer(item.Attempt)
 	if outcome.Latency > 0 { // it hangs
 		<-ctx.Done()
 	}
-	return []svc.DispatchOutcome{outcome}
+	return []destination.DispatchOutcome{outcome}
 }
 
 func (w *world) Open(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
 
-func (w *world) Contacts(context.Context, uint64, []uint64) (map[uint64]svc.Contacts, error) {
+func (w *world) Contacts(context.Context, uint64, []uint64) (map[uint64]destination.Contacts, error) {
 	return nil, nil
 }
 
 // Append stores the record of the latest millisecond, and the last one of equal ones, as the store does.
-func (w *world) Append(_ context.Context, records []svc.Dispatch) error {
+func (w *world) Append(_ context.Context, records []destination.Dispatch) error {
 	w.mu.Lock()
 	for _, record := range records {
 		name := record.DestinationID + " " + record.EventID
@@ -78,16 +79,16 @@ func (w *world) Append(_ context.Context, records []svc.Dispatch) error {
 	return nil
 }
 
-func (w *world) Dispatches(context.Context, svc.DispatchQuery) ([]svc.Dispatch, error) {
+func (w *world) Dispatches(context.Context, destination.DispatchQuery) ([]destination.Dispatch, error) {
 	return nil, nil
 }
 
 // Parked returns the parked deliveries of a destination.
-func (w *world) Parked(_ context.Context, _ svc.AppRef, destination, _ string, _ *svc.DispatchKey, _ int) (parked []svc.Dispatch, err error) {
+func (w *world) Parked(_ context.Context, _ domain.AppRef, d, _ string, _ *destination.DispatchKey, _ int) (parked []destination.Dispatch, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, record := range w.log {
-		if record.DestinationID == destination && record.Status == svc.DispatchParked {
+		if record.DestinationID == d && record.Status == destination.DispatchParked {
 			parked = append(parked, record)
 		}
 	}
@@ -107,19 +108,19 @@ func (w *world) attempts(destination, event string) (some []tried) {
 }
 
 // logged returns the record with a name in the delivery log.
-func (w *world) logged(name string) svc.Dispatch {
+func (w *world) logged(name string) destination.Dispatch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.log[name]
 }
 
-var web = svc.AppRef{Org: "acme", App: "web"}
+var web = domain.AppRef{Org: "acme", App: "web"}
 
 // play runs a test in a world.
 func play(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{store: actorstest.NewStore(), begun: time.Now(), log: map[string]svc.Dispatch{}, answer: map[string]func(int) svc.DispatchOutcome{}}
+		w := &world{store: actorstest.NewStore(), begun: time.Now(), log: map[string]destination.Dispatch{}, answer: map[string]func(int) destination.DispatchOutcome{}}
 		node := &grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan struct{})
@@ -132,15 +133,15 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 			}
 			return Kinds(node, w.ports)
 		})
-		sealed, err := json.Marshal(svc.DestinationCredential{Secret: "secret"})
+		sealed, err := json.Marshal(destination.Credential{Secret: "secret"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var all []svc.Destination
+		var all []destination.Destination
 		for _, id := range []string{"dst_1", "dst_2"} {
-			all = append(all, svc.Destination{ID: id, Sealed: sealed, DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationWebhook, Enabled: true}})
+			all = append(all, destination.Destination{ID: id, Sealed: sealed, Spec: destination.Spec{Kind: destination.Webhook, Enabled: true}})
 		}
-		w.ports.Index.Publish(svc.Version{Generation: 1, Sequence: 1}, web, all)
+		w.ports.Index.Publish(domain.Version{Generation: 1, Sequence: 1}, web, all)
 		test(t, w)
 		w.Stop()
 		cancel()
@@ -150,20 +151,20 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 // offer passes conversions to a destination as a part of a block.
-func (w *world) offer(t *testing.T, destination string, part blockPart, events ...string) {
+func (w *world) offer(t *testing.T, d string, part blockPart, events ...string) {
 	t.Helper()
 	m := offer{blockPart: part}
 	for _, event := range events {
-		m.Items = append(m.Items, svc.Conversion{EventID: event, ReceivedAt: w.begun})
+		m.Items = append(m.Items, destination.Conversion{EventID: event, ReceivedAt: w.begun})
 	}
-	if _, err := queueOffer.Ask(t.Context(), w.ports.Actors, queueIdentity(web, destination), m); err != nil {
+	if _, err := queueOffer.Ask(t.Context(), w.ports.Actors, queueIdentity(web, d), m); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func refuse(code int) func(int) svc.DispatchOutcome {
-	return func(int) svc.DispatchOutcome {
-		return svc.DispatchOutcome{StatusCode: code, Retry: true, Error: fmt.Sprint(code)}
+func refuse(code int) func(int) destination.DispatchOutcome {
+	return func(int) destination.DispatchOutcome {
+		return destination.DispatchOutcome{StatusCode: code, Retry: true, Error: fmt.Sprint(code)}
 	}
 }
 
@@ -182,7 +183,7 @@ func TestRetriesAreAtTheirTimes(t *testing.T) {
 				t.Errorf("attempt %d came after %v, want %v", n+2, got, pause)
 			}
 		}
-		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchParked || got.Attempts != 4 || got.ID != svc.DispatchID("dst_1", "order-1") || got.Conversion == nil {
+		if got := w.logged("dst_1 order-1"); got.Status != destination.DispatchParked || got.Attempts != 4 || got.ID != destination.DispatchID("dst_1", "order-1") || got.Conversion == nil {
 			t.Errorf("the log has %+v", got)
 		}
 		if left := w.store.Present(kindBatch); len(left) != 0 {
@@ -194,10 +195,12 @@ func TestRetriesAreAtTheirTimes(t *testing.T) {
 // TestAReplayWaitsForItsOutcome replays a delivery that the log shows as parked and its queue does not.
 func TestAReplayWaitsForItsOutcome(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		w.answer["dst_2"] = func(int) svc.DispatchOutcome { return svc.DispatchOutcome{StatusCode: 503, Retry: true, Error: "503"} }
+		w.answer["dst_2"] = func(int) destination.DispatchOutcome {
+			return destination.DispatchOutcome{StatusCode: 503, Retry: true, Error: "503"}
+		}
 		w.slow = time.Second
 		w.offer(t, "dst_2", blockPart{Block: 7}, "order-2")
-		for w.logged("dst_2 order-2").Status != svc.DispatchParked {
+		for w.logged("dst_2 order-2").Status != destination.DispatchParked {
 			time.Sleep(time.Millisecond)
 		}
 		w.mu.Lock()
@@ -205,14 +208,14 @@ func TestAReplayWaitsForItsOutcome(t *testing.T) {
 		w.mu.Unlock()
 		began := time.Now()
 		d := &Destinations{Actors: w.ports.Actors}
-		if err := d.requeue(t.Context(), queueIdentity(web, "dst_2"), offer{Items: []svc.Conversion{{EventID: "order-2", ReceivedAt: w.begun}}}); err != nil {
+		if err := d.requeue(t.Context(), queueIdentity(web, "dst_2"), offer{Items: []destination.Conversion{{EventID: "order-2", ReceivedAt: w.begun}}}); err != nil {
 			t.Fatal(err)
 		}
 		if waited := time.Since(began); waited < w.slow/2 {
 			t.Errorf("the queue took it after %s, while the outcome was being recorded", waited)
 		}
 		time.Sleep(time.Minute)
-		if made := w.attempts("dst_2", "order-2"); len(made) != 5 || w.logged("dst_2 order-2").Status != svc.DispatchAccepted {
+		if made := w.attempts("dst_2", "order-2"); len(made) != 5 || w.logged("dst_2 order-2").Status != destination.DispatchAccepted {
 			t.Errorf("%d attempts, the log has %+v", len(made), w.logged("dst_2 order-2"))
 		}
 	})
@@ -221,7 +224,7 @@ func TestAReplayWaitsForItsOutcome(t *testing.T) {
 // late is a log that stores records a second late.
 type late struct{ *world }
 
-func (l late) Append(ctx context.Context, records []svc.Dispatch) error {
+func (l late) Append(ctx context.Context, records []destination.Dispatch) error {
 	time.Sleep(time.Second)
 	return l.world.Append(ctx, records)
 }
@@ -236,7 +239,7 @@ func TestAReplayEndsAtOnce(t *testing.T) {
 		w.answer[made.ID] = refuse(503)
 		w.offer(t, made.ID, blockPart{Block: 7}, "order-1")
 		time.Sleep(time.Hour)
-		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchParked {
+		if got := w.logged("dst_1 order-1"); got.Status != destination.DispatchParked {
 			t.Fatalf("the log has %+v", got)
 		}
 		w.mu.Lock()
@@ -247,7 +250,7 @@ func TestAReplayEndsAtOnce(t *testing.T) {
 			t.Fatalf("%d were replayed, %v", replayed, err)
 		}
 		time.Sleep(time.Minute)
-		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchAccepted || len(w.attempts("dst_1", "order-1")) != 5 {
+		if got := w.logged("dst_1 order-1"); got.Status != destination.DispatchAccepted || len(w.attempts("dst_1", "order-1")) != 5 {
 			t.Errorf("the log has %+v", got)
 		}
 	})
@@ -280,8 +283,8 @@ func TestAConversionIsBegunOnce(t *testing.T) {
 func TestAQueueIsWokenAfterACrash(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		wake := grain.Declare[string, grain.None](kindQueue, cluster.WakeMethod)
-		w.answer["dst_1"] = func(attempt int) svc.DispatchOutcome {
-			return svc.DispatchOutcome{OK: attempt > 1, StatusCode: 503, Retry: attempt == 1, Error: "503"}
+		w.answer["dst_1"] = func(attempt int) destination.DispatchOutcome {
+			return destination.DispatchOutcome{OK: attempt > 1, StatusCode: 503, Retry: attempt == 1, Error: "503"}
 		}
 		w.offer(t, "dst_1", blockPart{Block: 7}, "order-1")
 		time.Sleep(10 * time.Second)
@@ -318,8 +321,8 @@ func TestADestinationThatHangsDelaysNoOther(t *testing.T) {
 	began := func(hangs bool) (begun []time.Duration) {
 		play(t, func(t *testing.T, w *world) {
 			if hangs {
-				w.answer["dst_1"] = func(int) svc.DispatchOutcome {
-					return svc.DispatchOutcome{Retry: true, Error: "time", Latency: svc.DispatchTime}
+				w.answer["dst_1"] = func(int) destination.DispatchOutcome {
+					return destination.DispatchOutcome{Retry: true, Error: "time", Latency: destination.DispatchTime}
 				}
 			}
 			for n := range 300 {
@@ -374,7 +377,9 @@ func TestWhoWasErasedIsNotSent(t *testing.T) {
 // TestWhoWasErasedIsNotKept drops deliveries of erased people for a destination that is away or disabled.
 func TestWhoWasErasedIsNotKept(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		later := func(int) svc.DispatchOutcome { return svc.DispatchOutcome{Retry: true, RetryAfter: time.Hour} }
+		later := func(int) destination.DispatchOutcome {
+			return destination.DispatchOutcome{Retry: true, RetryAfter: time.Hour}
+		}
 		w.answer["dst_1"], w.answer["dst_2"] = later, refuse(500)
 		for block := range 20 {
 			w.offer(t, "dst_1", blockPart{Block: uint64(block) + 1}, fmt.Sprint("order-", block))
@@ -384,8 +389,8 @@ func TestWhoWasErasedIsNotKept(t *testing.T) {
 		w.mu.Lock()
 		w.life = 99
 		w.mu.Unlock()
-		off := svc.Destination{ID: "dst_2", DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationWebhook}}
-		w.ports.Index.Publish(svc.Version{Generation: 1, Sequence: 2}, web, []svc.Destination{*w.ports.Index.Destination(web, "dst_1"), off})
+		off := destination.Destination{ID: "dst_2", Spec: destination.Spec{Kind: destination.Webhook}}
+		w.ports.Index.Publish(domain.Version{Generation: 1, Sequence: 2}, web, []destination.Destination{*w.ports.Index.Destination(web, "dst_1"), off})
 		time.Sleep(2 * time.Minute) // before the first retry of dst_1 is due
 		if left := w.store.Present(kindBatch); len(left) != 0 {
 			t.Errorf("the queues keep %d batches", len(left))
@@ -393,7 +398,7 @@ func TestWhoWasErasedIsNotKept(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for name, record := range w.log {
-			if record.Status == svc.DispatchParked {
+			if record.Status == destination.DispatchParked {
 				t.Errorf("%s is parked", name)
 			}
 		}
@@ -409,7 +414,7 @@ func TestWhatHasNoPlaceIsParked(t *testing.T) {
 	}
 	m := offer{blockPart: blockPart{Block: 1}}
 	for n := range maxQueued + 5 {
-		m.Items = append(m.Items, svc.Conversion{EventID: fmt.Sprint(n)})
+		m.Items = append(m.Items, destination.Conversion{EventID: fmt.Sprint(n)})
 	}
 	if _, err := q.onOffer(now, m); err != nil {
 		t.Fatal(err)

@@ -5,8 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // Index is this node's snapshot of all destinations: by application for the dispatchers, by environment and event for
@@ -21,21 +22,21 @@ type Index struct {
 
 // indexed holds the destinations of one application. It never changes.
 type indexed struct {
-	version      svc.Version
-	destinations map[string]*svc.Destination
+	version      domain.Version
+	destinations map[string]*destination.Destination
 	environments []uint64
 }
 
 // forwards are the destinations of one environment by event name. It never changes.
 type forwards struct {
-	app     svc.AppRef
+	app     domain.AppRef
 	byEvent map[string][]forward
 }
 
 // forward is one rule of one destination.
 type forward struct {
-	destination *svc.Destination
-	rule        *svc.DestinationRule
+	destination *destination.Destination
+	rule        *destination.Rule
 	environment string
 }
 
@@ -53,7 +54,7 @@ func (x *Index) find(environment uint64) *forwards {
 }
 
 // Destination returns a destination of an application, or nil if this node does not know the id.
-func (x *Index) Destination(ref svc.AppRef, id string) *svc.Destination {
+func (x *Index) Destination(ref domain.AppRef, id string) *destination.Destination {
 	found, _ := x.known.Load(ref)
 	if app, ok := found.(*indexed); ok {
 		return app.destinations[id]
@@ -62,8 +63,8 @@ func (x *Index) Destination(ref svc.AppRef, id string) *svc.Destination {
 }
 
 // Publish replaces the destinations of an application, unless a later version is known.
-func (x *Index) Publish(version svc.Version, ref svc.AppRef, destinations []svc.Destination) {
-	next, byEnvironment := &indexed{version: version, destinations: map[string]*svc.Destination{}}, map[uint64]*forwards{}
+func (x *Index) Publish(version domain.Version, ref domain.AppRef, destinations []destination.Destination) {
+	next, byEnvironment := &indexed{version: version, destinations: map[string]*destination.Destination{}}, map[uint64]*forwards{}
 	for i := range destinations {
 		d := &destinations[i]
 		next.destinations[d.ID] = d
@@ -111,8 +112,8 @@ func (x *Index) EntityKinds() []string { return []string{kindDestination} }
 
 // PublishEntities publishes the destinations among the entities of one owner. A destination that cannot be decoded is
 // skipped.
-func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	identity, version, destinations, ours := grain.DecodeOwned[svc.Destination](entities, kindBook, kindDestination, skipped)
+func (x *Index) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
+	identity, version, destinations, ours := grain.DecodeOwned[destination.Destination](entities, kindBook, kindDestination, skipped)
 	if !ours {
 		return
 	}
@@ -120,8 +121,8 @@ func (x *Index) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 }
 
 // refOf returns the application at the beginning of an identity.
-func refOf(identity string) svc.AppRef {
+func refOf(identity string) domain.AppRef {
 	org, rest, _ := strings.Cut(identity, "/")
 	app, _, _ := strings.Cut(rest, "/")
-	return svc.AppRef{Org: org, App: app}
+	return domain.AppRef{Org: org, App: app}
 }

@@ -12,10 +12,13 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/actors/attempt"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
+	"svc/domain"
+	"svc/domain/destination"
+	"svc/domain/event"
+	"svc/domain/ingest"
 )
 
 // Listener passes the conversions of each block to the queues of their destinations.
@@ -24,7 +27,7 @@ type Listener struct {
 	Index  *Index
 	Actors grain.Caller
 	// Applications returns all applications. Applications without the module forward nothing.
-	Applications func() []svc.Application
+	Applications func() []domain.Application
 	// Delayed reports whether notes wait for an actor. If so, the actor is not asked.
 	Delayed func(kind, identity string) bool
 	Logger  *slog.Logger
@@ -64,10 +67,10 @@ type forwardedBlock struct {
 
 // conversion is one conversion of the block, with the index of its event in the block.
 type conversion struct {
-	svc.Conversion
+	destination.Conversion
 	place       int
 	hash        uint64
-	app         svc.AppRef
+	app         domain.AppRef
 	destination string
 }
 
@@ -75,7 +78,7 @@ type conversion struct {
 func conversionHash(eventID string) uint64 { return xxh3.HashString(eventID) }
 
 // Saw gathers the conversions among rows. Bots do not convert.
-func (b *forwardedBlock) Saw(_ int64, rows *svc.Rows) {
+func (b *forwardedBlock) Saw(_ int64, rows *ingest.Rows) {
 	begun := b.events
 	b.events += len(rows.Events)
 	if b.listener.Index.count.Load() == 0 {
@@ -86,7 +89,7 @@ func (b *forwardedBlock) Saw(_ int64, rows *svc.Rows) {
 	})
 }
 
-func (b *forwardedBlock) sawEvent(row *svc.EventRow, place int) {
+func (b *forwardedBlock) sawEvent(row *event.Row, place int) {
 	set := b.listener.Index.find(row.EnvironmentNumber)
 	if set == nil || row.IsBot {
 		return
@@ -96,14 +99,14 @@ func (b *forwardedBlock) sawEvent(row *svc.EventRow, place int) {
 			continue
 		}
 		visitor := city.CH64([]byte(row.Visitor())) ^ row.Life
-		made := svc.NewConversion(row, one.rule, one.environment, visitor).Clone()
+		made := destination.NewConversion(row, one.rule, one.environment, visitor).Clone()
 		b.found = append(b.found, conversion{made, place, conversionHash(made.EventID), set.app, one.destination.ID})
 	}
 }
 
 // Refused drops the conversions of events that are not stored.
-func (b *forwardedBlock) Refused(kind svc.LetterKind, rows []int) {
-	if kind != svc.LetterEvent {
+func (b *forwardedBlock) Refused(kind ingest.LetterKind, rows []int) {
+	if kind != ingest.LetterEvent {
 		return
 	}
 	b.events -= len(rows)
@@ -175,9 +178,9 @@ func (b *forwardedBlock) offers(block uint64) map[string][]offer {
 	if len(b.found) == 0 {
 		return nil
 	}
-	on := map[svc.AppRef]bool{}
+	on := map[domain.AppRef]bool{}
 	for _, app := range b.listener.Applications() {
-		on[app.Ref()] = slices.Contains(app.Modules, svc.ModuleDestinations)
+		on[app.Ref()] = slices.Contains(app.Modules, domain.ModuleDestinations)
 	}
 	byQueue := map[string][]conversion{}
 	for _, one := range b.found {
@@ -211,4 +214,4 @@ func parts(block uint64, found []conversion) (offers []offer) {
 }
 
 // queueIdentity is the identity of a destination's queue.
-func queueIdentity(ref svc.AppRef, id string) string { return ref.String() + "/" + id }
+func queueIdentity(ref domain.AppRef, id string) string { return ref.String() + "/" + id }

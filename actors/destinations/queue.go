@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // The queue of a destination: the core of the dispatcher.
@@ -44,7 +45,7 @@ type queue struct {
 	identity string
 	batches  map[string]*batch
 	taken    map[int64]*takenBlocks
-	state    svc.DestinationState
+	state    destination.State
 	// entries holds the deliveries of all batches by the id of their event; waiting holds the deliveries that are not
 	// being sent.
 	entries map[string]*entry
@@ -60,7 +61,7 @@ type batch struct {
 
 // entry is one delivery in the queue.
 type entry struct {
-	svc.Conversion
+	destination.Conversion
 	// Attempts counts the attempts so far; Next is when the next one is due.
 	Attempts int       `json:"attempts,omitempty"`
 	Next     time.Time `json:"next,omitzero"`
@@ -106,7 +107,7 @@ type (
 	// offer passes conversions to a queue. Block is zero for replays.
 	offer struct {
 		blockPart
-		Items []svc.Conversion `json:"items"`
+		Items []destination.Conversion `json:"items"`
 	}
 	// offered lists the conversions of a replay that were not taken. The outcome of an earlier attempt is still being
 	// recorded for them, and the queue drops them after that.
@@ -123,10 +124,10 @@ type (
 		// Turn is the attempt of the result. If the delivery is at another attempt, the result changes nothing.
 		Turn turn `json:"turn"`
 		// Status is empty for a delivery that must no longer be made.
-		Status   svc.DispatchStatus `json:"status"`
-		Attempts int                `json:"attempts"`
-		Next     time.Time          `json:"next,omitzero"`
-		Error    string             `json:"error,omitempty"`
+		Status   destination.DispatchStatus `json:"status"`
+		Attempts int                        `json:"attempts"`
+		Next     time.Time                  `json:"next,omitzero"`
+		Error    string                     `json:"error,omitempty"`
 		// Sent reports whether an attempt was made.
 		Sent bool `json:"sent"`
 	}
@@ -145,8 +146,8 @@ var (
 )
 
 // Restore rebuilds the queue. All deliveries wait: a delivery that was being sent is sent again.
-func (q *queue) Restore(entities []svc.Entity) error {
-	q.batches, q.taken, q.entries, q.waiting, q.state = map[string]*batch{}, map[int64]*takenBlocks{}, map[string]*entry{}, nil, svc.DestinationState{}
+func (q *queue) Restore(entities []domain.Entity) error {
+	q.batches, q.taken, q.entries, q.waiting, q.state = map[string]*batch{}, map[int64]*takenBlocks{}, map[string]*entry{}, nil, destination.State{}
 	for _, entity := range entities {
 		switch entity.Kind {
 		case kindBatch:
@@ -169,7 +170,7 @@ func (q *queue) Restore(entities []svc.Entity) error {
 			}
 			q.taken[minute] = &read
 		case kindState:
-			read, err := grain.Decode[svc.DestinationState](entity)
+			read, err := grain.Decode[destination.State](entity)
 			if err != nil {
 				return err
 			}
@@ -253,15 +254,15 @@ func (q *queue) remember(now time.Time, part blockPart) (writes []grain.Write) {
 }
 
 // wakeups returns the wake-up of the queue while anything waits.
-func (q *queue) wakeups(now time.Time) []svc.Wakeup {
-	wakeup := svc.Wakeup{Kind: kindQueue, Identity: q.identity, Name: "send"}
+func (q *queue) wakeups(now time.Time) []domain.Wakeup {
+	wakeup := domain.Wakeup{Kind: kindQueue, Identity: q.identity, Name: "send"}
 	if len(q.entries) > 0 {
 		wakeup.Due = now.Add(wakeAfter)
 		if len(q.waiting) > 0 && q.waiting[0].Next.After(wakeup.Due) {
 			wakeup.Due = q.waiting[0].Next
 		}
 	}
-	return []svc.Wakeup{wakeup}
+	return []domain.Wakeup{wakeup}
 }
 
 // onEnded records the outcomes of deliveries. An unknown delivery is already over. The outcome of an attempt before the
@@ -278,7 +279,7 @@ func (q *queue) onEnded(now time.Time, m ended) (grain.Outcome[grain.None], erro
 			continue
 		}
 		touched[item.batch] = true
-		if r.Status == svc.DispatchRetrying {
+		if r.Status == destination.DispatchRetrying {
 			item.Attempts, item.Next = r.Attempts, r.Next
 			q.requeue(item)
 			continue
@@ -323,7 +324,7 @@ func (q *queue) next(now time.Time) *entry {
 	return heap.Pop(&q.waiting).(*entry)
 }
 
-func (q *queue) onState(time.Time, grain.None) (grain.Outcome[svc.DestinationState], error) {
+func (q *queue) onState(time.Time, grain.None) (grain.Outcome[destination.State], error) {
 	state := q.state
 	state.Waiting = len(q.entries)
 	return grain.Answer(state), nil

@@ -6,39 +6,39 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain/destination"
 )
 
 // conclusion is a delivery with an outcome that is to be recorded.
 type conclusion struct {
-	record svc.Dispatch
+	record destination.Dispatch
 	result result
 }
 
 // outcome returns the record of an attempt.
-func (d *dispatcher) outcome(item *svc.DispatchItem, of turn, outcome *svc.DispatchOutcome, now time.Time) conclusion {
+func (d *dispatcher) outcome(item *destination.DispatchItem, of turn, outcome *destination.DispatchOutcome, now time.Time) conclusion {
 	record := recordOf(d.ref, d.id, item, outcome, now)
-	record.Status, record.NextAt = svc.NextDispatch(outcome, item.Attempt, now)
+	record.Status, record.NextAt = destination.NextDispatch(outcome, item.Attempt, now)
 	return conclusion{record, result{
 		EventID: record.EventID, Turn: of, Status: record.Status, Attempts: record.Attempts, Next: record.NextAt, Error: record.Error, Sent: true,
 	}}
 }
 
 // park records a delivery that is not sent as one that can be replayed.
-func (d *dispatcher) park(c actor.Context, definition *svc.Destination, item *entry) {
+func (d *dispatcher) park(c actor.Context, definition *destination.Destination, item *entry) {
 	problem := "queue_full"
 	switch {
 	case !definition.Enabled:
 		problem = "destination_disabled"
 	case d.repeated(definition, item):
-		problem = svc.OlderThanRestore
+		problem = destination.OlderThanRestore
 	}
 	d.sending[item.EventID] = true
 	now := d.node.Now()
-	record := recordOf(d.ref, d.id, &svc.DispatchItem{ID: svc.DispatchID(d.id, item.EventID), Attempt: item.Attempts, Conversion: &item.Conversion}, &svc.DispatchOutcome{Error: problem}, now)
-	record.Status = svc.DispatchParked
-	d.record(c.ActorSystem().Root, c.Self(), conclusion{record, result{EventID: item.EventID, Turn: item.turn(), Status: svc.DispatchParked, Attempts: item.Attempts, Error: problem}})
+	record := recordOf(d.ref, d.id, &destination.DispatchItem{ID: destination.DispatchID(d.id, item.EventID), Attempt: item.Attempts, Conversion: &item.Conversion}, &destination.DispatchOutcome{Error: problem}, now)
+	record.Status = destination.DispatchParked
+	d.record(c.ActorSystem().Root, c.Self(), conclusion{record, result{EventID: item.EventID, Turn: item.turn(), Status: destination.DispatchParked, Attempts: item.Attempts, Error: problem}})
 }
 
 // recordAtOnce is the number of outcomes that are recorded together.
@@ -80,7 +80,7 @@ func (d *dispatcher) take() []conclusion {
 
 // keep records outcomes, and retries until it succeeds. It returns false if the node stops.
 func (d *dispatcher) keep(ctx context.Context, some []conclusion) bool {
-	records, results := make([]svc.Dispatch, 0, len(some)), make([]result, len(some))
+	records, results := make([]destination.Dispatch, 0, len(some)), make([]result, len(some))
 	for i := range some {
 		results[i] = some[i].result
 		if some[i].record.ID != "" {
@@ -104,7 +104,7 @@ func (d *dispatcher) keep(ctx context.Context, some []conclusion) bool {
 	}
 }
 
-func (d *dispatcher) keepOnce(ctx context.Context, records []svc.Dispatch, results []result) error {
+func (d *dispatcher) keepOnce(ctx context.Context, records []destination.Dispatch, results []result) error {
 	if len(records) > 0 {
 		if err := d.ports.Log.Append(ctx, records); err != nil {
 			return err

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"slices"
 
-	"svc"
 	"svc/actors/attempt"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // Repair writes the numbers of their environments into destinations again. Up to November 2026 each change of a
@@ -17,7 +17,7 @@ import (
 type Repair struct {
 	Index *Index
 	// Applications lists the applications that this node knows.
-	Applications func() []svc.Application
+	Applications func() []domain.Application
 	Actors       grain.Caller
 	Logger       *slog.Logger
 }
@@ -37,10 +37,10 @@ func (r *Repair) Run(ctx context.Context) error {
 }
 
 // repair repairs one destination by a change that alters nothing else.
-func (r *Repair) repair(ctx context.Context, app *svc.Application, id string) error {
+func (r *Repair) repair(ctx context.Context, app *domain.Application, id string) error {
 	d, err := bookChange.Ask(ctx, r.Actors, app.Ref().String(), changeDestination{ID: id, Environments: app.Environments})
 	switch {
-	case svc.CodeOf(err) == svc.CodeNotFound && err != nil:
+	case domain.CodeOf(err) == domain.CodeNotFound && err != nil:
 		return nil //nolint:nilerr // it was deleted meanwhile
 	case err != nil:
 		return err
@@ -51,7 +51,7 @@ func (r *Repair) repair(ctx context.Context, app *svc.Application, id string) er
 }
 
 // misplaced lists the destinations of an application that are stored under the number 0.
-func (x *Index) misplaced(ref svc.AppRef) (ids []string) {
+func (x *Index) misplaced(ref domain.AppRef) (ids []string) {
 	found, _ := x.known.Load(ref)
 	app, _ := found.(*indexed)
 	if app == nil {

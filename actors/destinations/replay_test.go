@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/destination"
 	"svc/protos"
 )
 
@@ -25,7 +26,7 @@ func (l lossy) Call(ctx context.Context, call *protos.Call) (*protos.Answer, err
 	if call.GetMethod() == "ended" && bytes.Contains(call.GetPayload(), l.text) {
 		l.once.Do(func() {
 			<-ctx.Done()
-			answer, err = nil, svc.Unavailable("The queue", time.Second)
+			answer, err = nil, domain.Unavailable("The queue", time.Second)
 		})
 	}
 	return answer, err
@@ -45,7 +46,7 @@ func TestAReplayOutlivesALostAnswer(t *testing.T) {
 		for len(w.store.Present(kindBatch)) > 0 {
 			time.Sleep(time.Millisecond)
 		}
-		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchParked {
+		if got := w.logged("dst_1 order-1"); got.Status != destination.DispatchParked {
 			t.Fatalf("the queue has forgotten the delivery, and the log has %+v", got)
 		}
 		w.mu.Lock()
@@ -59,7 +60,7 @@ func TestAReplayOutlivesALostAnswer(t *testing.T) {
 		if made := w.attempts("dst_1", "order-1"); len(made) != 5 {
 			t.Errorf("%d attempts, want those before the replay and one after it", len(made))
 		}
-		if got := w.logged("dst_1 order-1"); got.Status != svc.DispatchAccepted {
+		if got := w.logged("dst_1 order-1"); got.Status != destination.DispatchAccepted {
 			t.Errorf("the log has %+v", got)
 		}
 		if left := w.store.Present(kindBatch); len(left) != 0 {
@@ -78,12 +79,12 @@ func TestAnOutcomeIsOfOneAttempt(t *testing.T) {
 	}
 	offered := func(block uint64) turn {
 		t.Helper()
-		if _, err := q.onOffer(now, offer{blockPart: blockPart{Block: block}, Items: []svc.Conversion{{EventID: "order-1"}}}); err != nil {
+		if _, err := q.onOffer(now, offer{blockPart: blockPart{Block: block}, Items: []destination.Conversion{{EventID: "order-1"}}}); err != nil {
 			t.Fatal(err)
 		}
 		return q.entries["order-1"].turn()
 	}
-	tell := func(of turn, status svc.DispatchStatus) {
+	tell := func(of turn, status destination.DispatchStatus) {
 		t.Helper()
 		r := result{EventID: "order-1", Turn: of, Status: status, Attempts: of.Before + 1, Next: now.Add(time.Minute), Sent: true}
 		if _, err := q.onEnded(now, ended{At: now, Results: []result{r}}); err != nil {
@@ -91,27 +92,27 @@ func TestAnOutcomeIsOfOneAttempt(t *testing.T) {
 		}
 	}
 	first := offered(7)
-	tell(first, svc.DispatchRetrying)
+	tell(first, destination.DispatchRetrying)
 	second := q.entries["order-1"].turn()
 	if want := (turn{first.Batch, 1}); second != want {
 		t.Fatalf("after an attempt, the delivery is at %+v, want %+v", second, want)
 	}
-	for _, late := range []svc.DispatchStatus{svc.DispatchRetrying, svc.DispatchFailed, svc.DispatchParked, svc.DispatchAccepted} {
+	for _, late := range []destination.DispatchStatus{destination.DispatchRetrying, destination.DispatchFailed, destination.DispatchParked, destination.DispatchAccepted} {
 		if tell(first, late); q.entries["order-1"] == nil || q.entries["order-1"].turn() != second {
 			t.Fatalf("a late %q of the first attempt changed the second one", late)
 		}
 	}
-	tell(second, svc.DispatchParked)
+	tell(second, destination.DispatchParked)
 	if q.entries["order-1"] != nil {
 		t.Fatal("the delivery is not over")
 	}
 	again := offered(0)
 	for _, late := range []turn{first, second, {Batch: first.Batch, Before: 0}} {
-		if tell(late, svc.DispatchParked); q.entries["order-1"] == nil || q.entries["order-1"].turn() != again {
+		if tell(late, destination.DispatchParked); q.entries["order-1"] == nil || q.entries["order-1"].turn() != again {
 			t.Fatalf("a late outcome of %+v changed the replay %+v", late, again)
 		}
 	}
-	if tell(again, svc.DispatchAccepted); q.entries["order-1"] != nil || len(q.batches) != 0 {
+	if tell(again, destination.DispatchAccepted); q.entries["order-1"] != nil || len(q.batches) != 0 {
 		t.Fatal("the replay is not over")
 	}
 }

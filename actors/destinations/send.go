@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // credentialOf opens the credential of a destination; it is the zero credential if there is no credential.
-func credentialOf(opener Opener, d *svc.Destination) (credential svc.DestinationCredential, err error) {
+func credentialOf(opener Opener, d *destination.Destination) (credential destination.Credential, err error) {
 	if !d.HasCredential() {
 		return credential, nil
 	}
@@ -25,7 +26,7 @@ func credentialOf(opener Opener, d *svc.Destination) (credential svc.Destination
 }
 
 // dispatch makes one attempt for each of some conversions. Without a credential, all attempts fail.
-func dispatch(ctx context.Context, sender Sender, opener Opener, d *svc.Destination, items []svc.DispatchItem) []svc.DispatchOutcome {
+func dispatch(ctx context.Context, sender Sender, opener Opener, d *destination.Destination, items []destination.DispatchItem) []destination.DispatchOutcome {
 	credential, err := credentialOf(opener, d)
 	problem := ""
 	switch {
@@ -34,9 +35,9 @@ func dispatch(ctx context.Context, sender Sender, opener Opener, d *svc.Destinat
 	case credential.Secret == "":
 		problem = "credential_missing"
 	default:
-		return sender.Send(ctx, svc.DispatchRequest{Destination: d, Credential: credential, Items: items})
+		return sender.Send(ctx, destination.DispatchRequest{Destination: d, Credential: credential, Items: items})
 	}
-	outcomes := make([]svc.DispatchOutcome, len(items))
+	outcomes := make([]destination.DispatchOutcome, len(items))
 	for i := range outcomes {
 		outcomes[i].Error = problem
 	}
@@ -44,10 +45,10 @@ func dispatch(ctx context.Context, sender Sender, opener Opener, d *svc.Destinat
 }
 
 // recordOf returns the record of an attempt, without its status.
-func recordOf(ref svc.AppRef, destination string, item *svc.DispatchItem, outcome *svc.DispatchOutcome, now time.Time) svc.Dispatch {
+func recordOf(ref domain.AppRef, d string, item *destination.DispatchItem, outcome *destination.DispatchOutcome, now time.Time) destination.Dispatch {
 	c := item.Conversion
-	return svc.Dispatch{
-		ID: item.ID, App: ref, DestinationID: destination, CreatedAt: c.ReceivedAt, At: now, Conversion: c, EventID: c.EventID, EventName: c.Name, SourceEvent: c.SourceEvent,
+	return destination.Dispatch{
+		ID: item.ID, App: ref, DestinationID: d, CreatedAt: c.ReceivedAt, At: now, Conversion: c, EventID: c.EventID, EventName: c.Name, SourceEvent: c.SourceEvent,
 		Attempts: item.Attempt, StatusCode: outcome.StatusCode, Latency: outcome.Latency, Error: outcome.Error, Request: outcome.Request, Response: outcome.Response,
 	}
 }

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"svc"
 	"svc/actors/enrich"
+	"svc/domain"
+	"svc/domain/event"
 )
 
 // TestVisitorAgent reads the user agents of SDKs and HTTP libraries: they identify no visitor and are no bots. The user
@@ -24,7 +25,7 @@ func TestVisitorAgent(t *testing.T) {
 		"WordPress/6.5; https://shop.example", "libwww-perl/6.72", "hackney/1.20.1", "mint/1.5", "ReactorNetty/1.1.15", "ktor-client", "Dart/3.3 (dart:io)", "RestSharp/111.2", "PostmanRuntime/7.37.3",
 		"HTTPie/3.2.2", "Deno/1.43", "Bun/1.1.8", "reqwest/0.12", "",
 	} {
-		if got := svc.VisitorAgent(library); got != "" || agents.Parse(got).Bot {
+		if got := domain.VisitorAgent(library); got != "" || agents.Parse(got).Bot {
 			t.Errorf("%q identifies %q", library, got)
 		}
 	}
@@ -32,17 +33,17 @@ func TestVisitorAgent(t *testing.T) {
 		"Googlebot/2.1 (+http://www.google.com/bot.html)", "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)", "python-requests/2.31 (compatible; AcmeCrawler/1.0)",
 		"okhttp/4.9 Spider/1.0", "Java/1.8 (compatible; AhrefsBot/7.0)", "facebookexternalhit/1.1", "Scrapy/2.11 (+https://scrapy.org)", "Mozilla/5.0 HeadlessChrome/120.0", "FeedBurner/1.0",
 	} {
-		if got := svc.VisitorAgent(crawler); got != crawler || !agents.Parse(got).Bot {
+		if got := domain.VisitorAgent(crawler); got != crawler || !agents.Parse(got).Bot {
 			t.Errorf("%q is no bot, but %q", crawler, got)
 		}
 	}
 	for _, person := range []string{
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36", "Shop/3.1 CFNetwork/1494 Darwin/23.4.0",
 	} {
-		if got := svc.VisitorAgent("curling/1.0"); got != "curling/1.0" {
+		if got := domain.VisitorAgent("curling/1.0"); got != "curling/1.0" {
 			t.Errorf("curling is taken for curl")
 		}
-		if got := svc.VisitorAgent(person); got != person || agents.Parse(got).Bot {
+		if got := domain.VisitorAgent(person); got != person || agents.Parse(got).Bot {
 			t.Errorf("%q is %q", person, got)
 		}
 	}
@@ -52,7 +53,7 @@ func TestVisitorAgent(t *testing.T) {
 func TestDevicesAreTheWordsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	want := []string{enrich.DeviceDesktop, enrich.DeviceMobile, enrich.DeviceTablet, enrich.DeviceTV, enrich.DeviceConsole, enrich.DeviceOther}
-	if got := svc.Devices(); !slices.Equal(got, want) {
+	if got := event.Devices(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/export"
 )
 
 // The exports actor.
@@ -19,7 +20,7 @@ import (
 //	owns       the exports of an application
 //	persists   entity export
 //	woken by   calls only
-//	limits     svc.MaxOpenExports that wait or run, svc.MaxReadyExports files
+//	limits     export.MaxOpenExports that wait or run, export.MaxReadyExports files
 //	stops      after half a minute without a message
 //
 // Every node has the exports in a snapshot ([Open]), which the runner asks for work.
@@ -28,7 +29,7 @@ const kindExports = "exports"
 // exportsIdle is how long an actor stays activated without a message.
 const exportsIdle = 30 * time.Second
 
-type book struct{ known map[string]svc.Export }
+type book struct{ known map[string]export.Export }
 
 type (
 	findExport struct {
@@ -64,14 +65,14 @@ func Kinds(node *grain.Node) []cluster.Kind {
 	return []cluster.Kind{booksKind.Row(node, func(string) *book { return &book{} })}
 }
 
-func (b *book) Restore(entities []svc.Entity) error {
+func (b *book) Restore(entities []domain.Entity) error {
 	var err error
-	b.known, err = grain.DecodeAll[svc.Export](entities)
+	b.known, err = grain.DecodeAll[export.Export](entities)
 	return err
 }
 
 // count returns the number of exports that match a rule.
-func (b *book) count(keep func(*svc.Export) bool) (count int) {
+func (b *book) count(keep func(*export.Export) bool) (count int) {
 	for _, one := range b.known {
 		if keep(&one) {
 			count++
@@ -81,52 +82,52 @@ func (b *book) count(keep func(*svc.Export) bool) (count int) {
 }
 
 // onCreate adds an export, within the limits of the application.
-func (b *book) onCreate(_ time.Time, m svc.Export) (grain.Outcome[svc.Export], error) {
-	if b.count((*svc.Export).Open) >= svc.MaxOpenExports {
-		return grain.Outcome[svc.Export]{}, &svc.Error{
-			Code: svc.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("%d exports of the application are under way already; wait for one of them.", svc.MaxOpenExports),
+func (b *book) onCreate(_ time.Time, m export.Export) (grain.Outcome[export.Export], error) {
+	if b.count((*export.Export).Open) >= export.MaxOpenExports {
+		return grain.Outcome[export.Export]{}, &domain.Error{
+			Code: domain.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("%d exports of the application are under way already; wait for one of them.", export.MaxOpenExports),
 		}
 	}
-	if b.count(func(e *svc.Export) bool { return e.Status == svc.ExportReady }) >= svc.MaxReadyExports {
-		return grain.Outcome[svc.Export]{}, &svc.Error{
-			Code: svc.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d files of exports; each is removed a day after it was ready.", svc.MaxReadyExports),
+	if b.count(func(e *export.Export) bool { return e.Status == export.Ready }) >= export.MaxReadyExports {
+		return grain.Outcome[export.Export]{}, &domain.Error{
+			Code: domain.CodeConflict, Reason: "limit_reached", Message: fmt.Sprintf("The application has %d files of exports; each is removed a day after it was ready.", export.MaxReadyExports),
 		}
 	}
 	return b.keep(m), nil
 }
 
 // keep stores an export.
-func (b *book) keep(one svc.Export) grain.Outcome[svc.Export] {
+func (b *book) keep(one export.Export) grain.Outcome[export.Export] {
 	b.known[one.ID] = one
 	return grain.Answer(one, grain.Put("export", one.ID, one))
 }
 
-func (b *book) onGet(_ time.Time, m findExport) (grain.Outcome[svc.Export], error) {
+func (b *book) onGet(_ time.Time, m findExport) (grain.Outcome[export.Export], error) {
 	one, known := b.known[m.ID]
 	if !known {
-		return grain.Outcome[svc.Export]{}, svc.NotFound("export")
+		return grain.Outcome[export.Export]{}, domain.NotFound("export")
 	}
 	return grain.Answer(one), nil
 }
 
 // onList returns the exports, the newest first.
-func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]svc.Export], error) {
-	return grain.Answer(slices.SortedFunc(maps.Values(b.known), func(x, y svc.Export) int {
+func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]export.Export], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(b.known), func(x, y export.Export) int {
 		return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.ID, x.ID))
 	})), nil
 }
 
 // collected answers a piece: Counts says whether it counts.
 type collected struct {
-	Export svc.Export `json:"export"`
-	Counts bool       `json:"counts"`
+	Export export.Export `json:"export"`
+	Counts bool          `json:"counts"`
 }
 
 // onCollect records a piece. A piece that was recorded before counts and changes nothing.
-func (b *book) onCollect(now time.Time, m svc.ExportPiece) (grain.Outcome[collected], error) {
+func (b *book) onCollect(now time.Time, m export.Piece) (grain.Outcome[collected], error) {
 	one, known := b.known[m.ID]
 	if !known {
-		return grain.Outcome[collected]{}, svc.NotFound("export")
+		return grain.Outcome[collected]{}, domain.NotFound("export")
 	}
 	if m.Run == one.Run && m.Number != 0 && slices.Contains(one.Pieces, m.Number) {
 		return grain.Answer(collected{one, true}), nil
@@ -139,7 +140,7 @@ func (b *book) onCollect(now time.Time, m svc.ExportPiece) (grain.Outcome[collec
 }
 
 // onFail ends an export that cannot continue.
-func (b *book) onFail(now time.Time, m failExport) (grain.Outcome[svc.Export], error) {
+func (b *book) onFail(now time.Time, m failExport) (grain.Outcome[export.Export], error) {
 	one, known := b.known[m.ID]
 	if !known || !one.Open() || one.Run != m.Run {
 		return grain.Answer(one), nil

@@ -5,28 +5,29 @@ import (
 	"slices"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/export"
 )
 
 // Open is this node's snapshot of all exports: the runner reads its work from it, and the files that belong to an
 // export. NewOpen makes one.
 type Open struct {
 	mu    sync.Mutex
-	known map[string]svc.Export // by id; guarded by mu
+	known map[string]export.Export // by id; guarded by mu
 	woken chan struct{}
 }
 
 // NewOpen returns an empty snapshot.
 func NewOpen() *Open {
-	return &Open{known: map[string]svc.Export{}, woken: make(chan struct{}, 1)}
+	return &Open{known: map[string]export.Export{}, woken: make(chan struct{}, 1)}
 }
 
 // EntityKinds returns the kinds of the entities in the snapshot.
 func (o *Open) EntityKinds() []string { return []string{"export"} }
 
 // PublishEntities publishes the exports of one application.
-func (o *Open) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (o *Open) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, entity := range entities {
@@ -34,9 +35,9 @@ func (o *Open) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 			delete(o.known, entity.ID)
 			continue
 		}
-		if one := grain.DecodeOrSkip[svc.Export](entity, skipped); one != nil {
+		if one := grain.DecodeOrSkip[export.Export](entity, skipped); one != nil {
 			o.known[one.ID] = *one
-			if one.Status == svc.ExportQueued {
+			if one.Status == export.Queued {
 				o.Wake()
 			}
 		}
@@ -52,25 +53,25 @@ func (o *Open) Wake() {
 }
 
 // work returns the oldest export under way of each application, ordered by application.
-func (o *Open) work() []svc.Export {
+func (o *Open) work() []export.Export {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	oldest := map[svc.AppRef]svc.Export{}
+	oldest := map[domain.AppRef]export.Export{}
 	for _, one := range o.known {
 		if first, found := oldest[one.App]; one.Open() && (!found || cmp.Or(one.At.Compare(first.At), cmp.Compare(one.ID, first.ID)) < 0) {
 			oldest[one.App] = one
 		}
 	}
-	list := make([]svc.Export, 0, len(oldest))
+	list := make([]export.Export, 0, len(oldest))
 	for _, one := range oldest {
 		list = append(list, one)
 	}
-	slices.SortFunc(list, func(a, b svc.Export) int { return cmp.Compare(a.App.String(), b.App.String()) })
+	slices.SortFunc(list, func(a, b export.Export) int { return cmp.Compare(a.App.String(), b.App.String()) })
 	return list
 }
 
 // apps returns the applications that have any export.
-func (o *Open) apps() (apps []svc.AppRef) {
+func (o *Open) apps() (apps []domain.AppRef) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, one := range o.known {
@@ -87,7 +88,7 @@ func (o *Open) files() map[string]bool {
 	defer o.mu.Unlock()
 	names := map[string]bool{}
 	for _, one := range o.known {
-		if one.Open() || one.Status == svc.ExportReady {
+		if one.Open() || one.Status == export.Ready {
 			names[one.File()] = true
 		}
 	}

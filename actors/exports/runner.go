@@ -5,8 +5,9 @@ import (
 	"log/slog"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/export"
 )
 
 // Files stores the rows of exports.
@@ -33,7 +34,7 @@ type Page struct {
 type Source interface {
 	// Page returns the rows after a cursor; the empty one is the beginning. They contain no person that was erased
 	// before the call.
-	Page(ctx context.Context, export *svc.Export, cursor string) (Page, error)
+	Page(ctx context.Context, export *export.Export, cursor string) (Page, error)
 }
 
 // Limits of the runner's steps.
@@ -47,7 +48,7 @@ const (
 	ageEvery  = time.Minute
 	strayAge  = 10 * time.Minute
 	// rowsKept is how long rows are stored if they are not removed earlier.
-	rowsKept = svc.ExportKept + 24*time.Hour
+	rowsKept = export.Kept + 24*time.Hour
 	// tries is the number of attempts at a piece before its export fails.
 	tries = 5
 )
@@ -62,7 +63,7 @@ type Runner struct {
 	Files  Files
 	// Owns reports whether this node collects the rows of an application's exports. Sweeps reports whether it removes
 	// rows without an export.
-	Owns   func(app svc.AppRef) bool
+	Owns   func(app domain.AppRef) bool
 	Sweeps func() bool
 	// Draw returns random bits, which separate the attempts at a piece.
 	Draw   func() uint32
@@ -110,9 +111,9 @@ func (r *Runner) round(ctx context.Context) (more bool) {
 }
 
 // failed counts a failure and gives up an export that fails repeatedly.
-func (r *Runner) failed(ctx context.Context, export *svc.Export, err error) {
+func (r *Runner) failed(ctx context.Context, export *export.Export, err error) {
 	r.Logger.Error("a piece of an export failed", "export", export.ID, "error", err)
-	if r.failures[export.ID]++; r.failures[export.ID] < tries || svc.CodeOf(err) == svc.CodeUnavailable {
+	if r.failures[export.ID]++; r.failures[export.ID] < tries || domain.CodeOf(err) == domain.CodeUnavailable {
 		return
 	}
 	delete(r.failures, export.ID)
@@ -122,37 +123,37 @@ func (r *Runner) failed(ctx context.Context, export *svc.Export, err error) {
 }
 
 // step collects a piece of an export and records it. It reports whether more may follow.
-func (r *Runner) step(ctx context.Context, known svc.Export) (more bool, err error) {
-	export, err := booksGet.Ask(ctx, r.Actors, known.App.String(), findExport{known.ID})
-	if err != nil || !export.Open() {
+func (r *Runner) step(ctx context.Context, known export.Export) (more bool, err error) {
+	e, err := booksGet.Ask(ctx, r.Actors, known.App.String(), findExport{known.ID})
+	if err != nil || !e.Open() {
 		return false, err // the snapshot is late
 	}
-	piece, err := r.piece(ctx, &export)
+	piece, err := r.piece(ctx, &e)
 	if err != nil {
 		return false, err
 	}
-	noted, err := booksCollect.Ask(ctx, r.Actors, export.App.String(), piece)
+	noted, err := booksCollect.Ask(ctx, r.Actors, e.App.String(), piece)
 	if err != nil {
 		return false, err
 	}
-	if !noted.Counts || noted.Export.Status == svc.ExportFailed {
-		return noted.Export.Open(), r.Files.DropExport(ctx, export.File())
+	if !noted.Counts || noted.Export.Status == export.Failed {
+		return noted.Export.Open(), r.Files.DropExport(ctx, e.File())
 	}
 	return noted.Export.Open(), nil
 }
 
 // piece stores the next rows of an export.
-func (r *Runner) piece(ctx context.Context, export *svc.Export) (svc.ExportPiece, error) {
-	piece := svc.ExportPiece{ID: export.ID, Run: export.Run, Cursor: export.Cursor, Progress: export.Progress}
-	number := uint64(len(export.Pieces)+1)<<32 | uint64(r.Draw())
+func (r *Runner) piece(ctx context.Context, e *export.Export) (export.Piece, error) {
+	piece := export.Piece{ID: e.ID, Run: e.Run, Cursor: e.Cursor, Progress: e.Progress}
+	number := uint64(len(e.Pieces)+1)<<32 | uint64(r.Draw())
 	began := r.Now()
 	for piece.Rows < pieceRows && r.Now().Sub(began) < pieceTime {
-		page, err := r.Source.Page(ctx, export, piece.Cursor)
+		page, err := r.Source.Page(ctx, e, piece.Cursor)
 		if err != nil {
 			return piece, err
 		}
 		if len(page.Lines) > 0 {
-			if err := r.Files.AppendExport(ctx, export.File(), number, uint32(piece.Rows), page.Lines, r.Now().Add(rowsKept)); err != nil {
+			if err := r.Files.AppendExport(ctx, e.File(), number, uint32(piece.Rows), page.Lines, r.Now().Add(rowsKept)); err != nil {
 				return piece, err
 			}
 			piece.Number = number

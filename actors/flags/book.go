@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/flag"
 )
 
 // The flags actor.
@@ -21,7 +22,7 @@ import (
 //	owns       the flags of the application, and their history
 //	persists   entities flag, and flagChange for each version
 //	woken by   calls only
-//	limits     svc.MaxFlags flags; keptChanges versions of a flag, keptAll of all
+//	limits     flag.MaxFlags flags; keptChanges versions of a flag, keptAll of all
 //	stops      after ten minutes without a message
 //
 // Every change is published to the definitions of this node and announced to the others before it is answered.
@@ -40,31 +41,31 @@ const (
 )
 
 type book struct {
-	flags map[string]svc.Flag
+	flags map[string]flag.Flag
 	// changes holds the history of each flag, the oldest first.
-	changes map[string][]svc.FlagChange
-	publish func(svc.Version, []svc.Flag)
+	changes map[string][]flag.Change
+	publish func(domain.Version, []flag.Flag)
 }
 
 type (
 	putFlag struct {
-		Key     string          `json:"key"`
-		Spec    svc.FlagSpec    `json:"spec"`
-		IfMatch *uint64         `json:"ifMatch"`
-		By      svc.LedgerActor `json:"by"`
+		Key     string             `json:"key"`
+		Spec    flag.Spec          `json:"spec"`
+		IfMatch *uint64            `json:"ifMatch"`
+		By      domain.LedgerActor `json:"by"`
 	}
 	archiveFlag struct {
-		Key     string          `json:"key"`
-		IfMatch *uint64         `json:"ifMatch"`
-		By      svc.LedgerActor `json:"by"`
+		Key     string             `json:"key"`
+		IfMatch *uint64            `json:"ifMatch"`
+		By      domain.LedgerActor `json:"by"`
 	}
 	findFlag struct {
 		Key string `json:"key"`
 	}
 	// changedFlag is a flag after a change, with the kind of the change.
 	changedFlag struct {
-		Flag   svc.Flag `json:"flag"`
-		Action string   `json:"action"`
+		Flag   flag.Flag `json:"flag"`
+		Action string    `json:"action"`
 	}
 )
 
@@ -82,28 +83,28 @@ var (
 // Kinds returns the kinds of this package for the actors of a node. They publish their changes to its definitions.
 func Kinds(node *grain.Node, definitions *Definitions) []cluster.Kind {
 	return []cluster.Kind{flagsKind.Row(node, func(identity string) *book {
-		return &book{publish: func(version svc.Version, flags []svc.Flag) { definitions.Publish(version, refOf(identity), flags) }}
+		return &book{publish: func(version domain.Version, flags []flag.Flag) { definitions.Publish(version, refOf(identity), flags) }}
 	})}
 }
 
 // refOf returns the application of an identity.
-func refOf(identity string) svc.AppRef {
+func refOf(identity string) domain.AppRef {
 	org, app, _ := strings.Cut(identity, "/")
-	return svc.AppRef{Org: org, App: app}
+	return domain.AppRef{Org: org, App: app}
 }
 
-func (b *book) Restore(entities []svc.Entity) error {
-	b.flags, b.changes = map[string]svc.Flag{}, map[string][]svc.FlagChange{}
+func (b *book) Restore(entities []domain.Entity) error {
+	b.flags, b.changes = map[string]flag.Flag{}, map[string][]flag.Change{}
 	for _, entity := range entities {
 		switch entity.Kind {
 		case kindFlag:
-			flag, err := grain.Decode[svc.Flag](entity)
+			flag, err := grain.Decode[flag.Flag](entity)
 			if err != nil {
 				return err
 			}
 			b.flags[flag.Key] = flag
 		case kindChange:
-			change, err := grain.Decode[svc.FlagChange](entity)
+			change, err := grain.Decode[flag.Change](entity)
 			if err != nil {
 				return err
 			}
@@ -112,48 +113,48 @@ func (b *book) Restore(entities []svc.Entity) error {
 		}
 	}
 	for _, changes := range b.changes {
-		slices.SortFunc(changes, func(a, c svc.FlagChange) int { return cmp.Compare(a.Version, c.Version) })
+		slices.SortFunc(changes, func(a, c flag.Change) int { return cmp.Compare(a.Version, c.Version) })
 	}
 	return nil
 }
 
-func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]svc.Flag], error) {
-	return grain.Answer(svc.SortFlags(b.flags)), nil
+func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]flag.Flag], error) {
+	return grain.Answer(flag.SortFlags(b.flags)), nil
 }
 
-func (b *book) onGet(_ time.Time, m findFlag) (grain.Outcome[svc.Flag], error) {
-	flag, found := b.flags[m.Key]
+func (b *book) onGet(_ time.Time, m findFlag) (grain.Outcome[flag.Flag], error) {
+	f, found := b.flags[m.Key]
 	if !found {
-		return grain.Outcome[svc.Flag]{}, svc.NotFound("flag")
+		return grain.Outcome[flag.Flag]{}, domain.NotFound("flag")
 	}
-	return grain.Answer(flag), nil
+	return grain.Answer(f), nil
 }
 
 // onPut replaces a flag, or makes it. With ifMatch, the flag must have that version; zero means that it must not exist.
 func (b *book) onPut(now time.Time, m putFlag) (grain.Outcome[changedFlag], error) {
-	var present *svc.Flag
+	var present *flag.Flag
 	if flag, found := b.flags[m.Key]; found {
 		present = &flag
 	}
 	if err := b.match(m.Key, m.IfMatch); err != nil {
 		return grain.Outcome[changedFlag]{}, err
 	}
-	if present == nil && len(b.flags) >= svc.MaxFlags {
-		return grain.Outcome[changedFlag]{}, svc.Invalid(svc.FieldError{
-			Field: "key", Code: "too_many", Message: fmt.Sprintf("The application has %d flags, archived ones included; it cannot have more.", svc.MaxFlags),
+	if present == nil && len(b.flags) >= flag.MaxFlags {
+		return grain.Outcome[changedFlag]{}, domain.Invalid(domain.FieldError{
+			Field: "key", Code: "too_many", Message: fmt.Sprintf("The application has %d flags, archived ones included; it cannot have more.", flag.MaxFlags),
 		})
 	}
-	if problems := svc.CheckPrerequisites(b.flags, m.Key, &m.Spec); len(problems) > 0 {
-		return grain.Outcome[changedFlag]{}, svc.Invalid(problems...)
+	if problems := flag.CheckPrerequisites(b.flags, m.Key, &m.Spec); len(problems) > 0 {
+		return grain.Outcome[changedFlag]{}, domain.Invalid(problems...)
 	}
 	m.Spec.Normalise() // removes the spare capacity that decoding has left in its lists
-	return b.changed(svc.ReplaceFlag(present, m.Key, &m.Spec, m.By, now)), nil
+	return b.changed(flag.ReplaceFlag(present, m.Key, &m.Spec, m.By, now)), nil
 }
 
 // match fails if a flag does not have the version that the caller requires.
 func (b *book) match(key string, wanted *uint64) error {
 	if wanted != nil && b.flags[key].Version != *wanted {
-		return svc.Errorf(svc.CodePrecondition, "The flag has changed since; read it again.")
+		return domain.Errorf(domain.CodePrecondition, "The flag has changed since; read it again.")
 	}
 	return nil
 }
@@ -161,12 +162,12 @@ func (b *book) match(key string, wanted *uint64) error {
 func (b *book) onArchive(now time.Time, m archiveFlag) (grain.Outcome[changedFlag], error) {
 	present, found := b.flags[m.Key]
 	if !found {
-		return grain.Outcome[changedFlag]{}, svc.NotFound("flag")
+		return grain.Outcome[changedFlag]{}, domain.NotFound("flag")
 	}
 	if err := b.match(m.Key, m.IfMatch); err != nil {
 		return grain.Outcome[changedFlag]{}, err
 	}
-	flag, change, err := svc.ArchiveFlag(&present, m.By, now)
+	flag, change, err := flag.ArchiveFlag(&present, m.By, now)
 	if err != nil {
 		return grain.Outcome[changedFlag]{}, err
 	}
@@ -174,14 +175,14 @@ func (b *book) onArchive(now time.Time, m archiveFlag) (grain.Outcome[changedFla
 }
 
 // changed stores a new version of a flag with its history entry, and publishes all flags once both are durable.
-func (b *book) changed(flag svc.Flag, change svc.FlagChange) grain.Outcome[changedFlag] {
-	b.flags[flag.Key] = flag
-	b.changes[flag.Key] = append(b.changes[flag.Key], change)
-	writes := []grain.Write{grain.Put(kindFlag, flag.Key, flag), grain.Put(kindChange, changeID(flag.Key, change.Version), change)}
+func (b *book) changed(f flag.Flag, change flag.Change) grain.Outcome[changedFlag] {
+	b.flags[f.Key] = f
+	b.changes[f.Key] = append(b.changes[f.Key], change)
+	writes := []grain.Write{grain.Put(kindFlag, f.Key, f), grain.Put(kindChange, changeID(f.Key, change.Version), change)}
 	return grain.Outcome[changedFlag]{
-		Answer: changedFlag{flag, change.Action},
-		Effects: grain.Effects{Writes: append(writes, b.forget(flag.Key)...), After: func(version svc.Version) {
-			b.publish(version, svc.SortFlags(b.flags))
+		Answer: changedFlag{f, change.Action},
+		Effects: grain.Effects{Writes: append(writes, b.forget(f.Key)...), After: func(version domain.Version) {
+			b.publish(version, flag.SortFlags(b.flags))
 		}},
 	}
 }
@@ -210,9 +211,9 @@ func (b *book) forget(key string) (writes []grain.Write) {
 }
 
 // onHistory returns the versions of a flag, the newest first.
-func (b *book) onHistory(_ time.Time, m findFlag) (grain.Outcome[[]svc.FlagChange], error) {
+func (b *book) onHistory(_ time.Time, m findFlag) (grain.Outcome[[]flag.Change], error) {
 	if _, found := b.flags[m.Key]; !found {
-		return grain.Outcome[[]svc.FlagChange]{}, svc.NotFound("flag")
+		return grain.Outcome[[]flag.Change]{}, domain.NotFound("flag")
 	}
 	changes := slices.Clone(b.changes[m.Key])
 	slices.Reverse(changes)

@@ -10,8 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/flag"
 )
 
 // shards is the number of maps into which the applications are divided: a change copies one of them.
@@ -22,7 +23,7 @@ const shards = 256
 type Definitions struct {
 	now    func() time.Time
 	seed   maphash.Seed
-	shards [shards]atomic.Pointer[map[svc.AppRef]*Compiled]
+	shards [shards]atomic.Pointer[map[domain.AppRef]*Compiled]
 
 	mu sync.Mutex
 	// retired holds replaced entries with counts that are still to be taken.
@@ -30,9 +31,9 @@ type Definitions struct {
 }
 
 type retiredEntry struct {
-	ref   svc.AppRef
+	ref   domain.AppRef
 	env   string
-	entry *svc.FlagEntry
+	entry *flag.Entry
 	// taken is set when the counts were taken once; an evaluation that began before the change may still count.
 	taken bool
 }
@@ -41,12 +42,12 @@ type retiredEntry struct {
 type Compiled struct {
 	Revision uint64
 
-	ref     svc.AppRef
-	version svc.Version
-	names   *svc.FlagNames
+	ref     domain.AppRef
+	version domain.Version
+	names   *flag.Names
 	// flags are all flags by key, including archived ones.
 	flags []definedFlag
-	sets  map[string]*svc.FlagSet
+	sets  map[string]*flag.Set
 	// superseded is closed when a later revision is published.
 	superseded chan struct{}
 	since      time.Time
@@ -55,7 +56,7 @@ type Compiled struct {
 // definedFlag is a flag that is ready for evaluation, with its definition as JSON. A decoded definition takes three
 // times as much memory, and only servers that evaluate by themselves ask for it.
 type definedFlag struct {
-	*svc.CompiledFlag
+	*flag.CompiledFlag
 
 	text []byte
 }
@@ -72,20 +73,20 @@ func (c *Compiled) flag(key string) *definedFlag {
 func NewDefinitions(now func() time.Time) *Definitions {
 	d := &Definitions{now: now, seed: maphash.MakeSeed()}
 	for n := range d.shards {
-		d.shards[n].Store(&map[svc.AppRef]*Compiled{})
+		d.shards[n].Store(&map[domain.AppRef]*Compiled{})
 	}
 	return d
 }
 
-func (d *Definitions) shard(ref svc.AppRef) *atomic.Pointer[map[svc.AppRef]*Compiled] {
+func (d *Definitions) shard(ref domain.AppRef) *atomic.Pointer[map[domain.AppRef]*Compiled] {
 	return &d.shards[maphash.Comparable(d.seed, ref)%shards]
 }
 
 // Find returns the flags of an application, or nil if it never had any.
-func (d *Definitions) Find(ref svc.AppRef) *Compiled { return (*d.shard(ref).Load())[ref] }
+func (d *Definitions) Find(ref domain.AppRef) *Compiled { return (*d.shard(ref).Load())[ref] }
 
 // find returns the flags of an application. If it never had any, the result is an empty set.
-func (d *Definitions) find(ref svc.AppRef) *Compiled {
+func (d *Definitions) find(ref domain.AppRef) *Compiled {
 	if found := d.Find(ref); found != nil {
 		return found
 	}
@@ -94,25 +95,25 @@ func (d *Definitions) find(ref svc.AppRef) *Compiled {
 	if found := d.Find(ref); found != nil {
 		return found
 	}
-	return d.store(d.compile(svc.Version{}, ref, nil, nil, nil))
+	return d.store(d.compile(domain.Version{}, ref, nil, nil, nil))
 }
 
 // Set returns the flags of an application in an environment.
-func (d *Definitions) Set(ref svc.AppRef, environment string) *svc.FlagSet {
+func (d *Definitions) Set(ref domain.AppRef, environment string) *flag.Set {
 	return d.find(ref).set(environment)
 }
 
 // Watch returns the same set as Set, a channel that is closed once the set is superseded, and the time of its
 // publication.
-func (d *Definitions) Watch(ref svc.AppRef, environment string) (set *svc.FlagSet, superseded <-chan struct{}, since time.Time) {
+func (d *Definitions) Watch(ref domain.AppRef, environment string) (set *flag.Set, superseded <-chan struct{}, since time.Time) {
 	found := d.find(ref)
 	return found.set(environment), found.superseded, found.since
 }
 
 // All returns the flags of an application by key, including archived ones, and their revision.
-func (d *Definitions) All(ref svc.AppRef) (flags []svc.Flag, revision uint64) {
+func (d *Definitions) All(ref domain.AppRef) (flags []flag.Flag, revision uint64) {
 	found := d.find(ref)
-	flags = make([]svc.Flag, len(found.flags))
+	flags = make([]flag.Flag, len(found.flags))
 	for n := range flags {
 		_ = json.Unmarshal(found.flags[n].text, &flags[n]) // a text that was decoded before, or encoded here
 		flags[n].Normalise()
@@ -120,7 +121,7 @@ func (d *Definitions) All(ref svc.AppRef) (flags []svc.Flag, revision uint64) {
 	return flags, found.Revision
 }
 
-func (c *Compiled) set(environment string) *svc.FlagSet {
+func (c *Compiled) set(environment string) *flag.Set {
 	if set := c.sets[environment]; set != nil {
 		return set
 	}
@@ -129,16 +130,16 @@ func (c *Compiled) set(environment string) *svc.FlagSet {
 
 // Publish replaces the flags of an application, unless a later version is known. Unchanged flags retain their compiled
 // form and their counts.
-func (d *Definitions) Publish(version svc.Version, ref svc.AppRef, flags []svc.Flag) {
+func (d *Definitions) Publish(version domain.Version, ref domain.AppRef, flags []flag.Flag) {
 	d.publish(version, ref, flags, nil)
 }
 
 // publish implements Publish. texts holds the definitions as JSON by their keys; missing ones are encoded.
-func (d *Definitions) publish(version svc.Version, ref svc.AppRef, flags []svc.Flag, texts map[string][]byte) {
+func (d *Definitions) publish(version domain.Version, ref domain.AppRef, flags []flag.Flag, texts map[string][]byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	known := d.Find(ref)
-	if known != nil && (version.Number() < known.version.Number() || version == known.version && svc.FlagRevision(flags) <= known.Revision) {
+	if known != nil && (version.Number() < known.version.Number() || version == known.version && flag.Revision(flags) <= known.Revision) {
 		return
 	}
 	next := d.compile(version, ref, flags, texts, known)
@@ -158,19 +159,19 @@ func (d *Definitions) store(next *Compiled) *Compiled {
 }
 
 // compile compiles the flags of an application; the caller holds the lock.
-func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.Flag, texts map[string][]byte, known *Compiled) *Compiled {
+func (d *Definitions) compile(version domain.Version, ref domain.AppRef, flags []flag.Flag, texts map[string][]byte, known *Compiled) *Compiled {
 	next := &Compiled{
-		Revision: svc.FlagRevision(flags), ref: ref, version: version, flags: make([]definedFlag, len(flags)),
-		sets: map[string]*svc.FlagSet{}, superseded: make(chan struct{}), since: d.now(),
+		Revision: flag.Revision(flags), ref: ref, version: version, flags: make([]definedFlag, len(flags)),
+		sets: map[string]*flag.Set{}, superseded: make(chan struct{}), since: d.now(),
 	}
 	if known == nil {
 		known = &Compiled{}
 	}
 	next.names = known.names.Grown(flags)
 	for n := range flags {
-		flag, text := &flags[n], texts[flags[n].Key]
-		stayed := known.flag(flag.Key)
-		if stayed != nil && stayed.Version != flag.Version {
+		f, text := &flags[n], texts[flags[n].Key]
+		stayed := known.flag(f.Key)
+		if stayed != nil && stayed.Version != f.Version {
 			stayed = nil
 		}
 		switch {
@@ -178,13 +179,13 @@ func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.F
 		case stayed != nil:
 			text = stayed.text
 		default:
-			text, _ = json.Marshal(flag) // plain data always encodes
+			text, _ = json.Marshal(f) // plain data always encodes
 		}
 		if stayed != nil && next.names.Serve(stayed.CompiledFlag) {
 			next.flags[n] = definedFlag{stayed.CompiledFlag, text}
 			continue
 		}
-		next.flags[n] = definedFlag{svc.CompileFlag(flag, next.names), text}
+		next.flags[n] = definedFlag{flag.CompileFlag(f, next.names), text}
 	}
 	for _, environment := range environmentsOf(flags) {
 		next.sets[environment] = d.compileSet(next, flags, known.sets[environment], environment)
@@ -193,7 +194,7 @@ func (d *Definitions) compile(version svc.Version, ref svc.AppRef, flags []svc.F
 }
 
 // environmentsOf returns the slugs of the environments that flags name, and the empty slug, in which all are disabled.
-func environmentsOf(flags []svc.Flag) []string {
+func environmentsOf(flags []flag.Flag) []string {
 	slugs := map[string]bool{"": true}
 	for n := range flags {
 		for slug := range flags[n].Environments {
@@ -209,35 +210,35 @@ func environmentsOf(flags []svc.Flag) []string {
 
 // compileSet makes the set of an environment. It reuses the entries of unchanged flags from the previous set; the other
 // entries of that set retire.
-func (d *Definitions) compileSet(next *Compiled, flags []svc.Flag, before *svc.FlagSet, environment string) *svc.FlagSet {
-	entries := make([]*svc.FlagEntry, 0, len(flags))
+func (d *Definitions) compileSet(next *Compiled, flags []flag.Flag, before *flag.Set, environment string) *flag.Set {
+	entries := make([]*flag.Entry, 0, len(flags))
 	for n := range flags {
-		flag := next.flags[n].CompiledFlag
-		var entry *svc.FlagEntry
+		f := next.flags[n].CompiledFlag
+		var entry *flag.Entry
 		if before != nil {
-			entry = before.Entry(flag.Key)
+			entry = before.Entry(f.Key)
 		}
-		if entry == nil || entry.Flag != flag {
+		if entry == nil || entry.Flag != f {
 			if entry != nil && environment != "" {
 				d.retired = append(d.retired, retiredEntry{ref: next.ref, env: environment, entry: entry})
 			}
-			entry = svc.NewFlagEntry(flag, flags[n].SwitchOf(environment))
+			entry = flag.NewFlagEntry(f, flags[n].SwitchOf(environment))
 		}
 		entries = append(entries, entry)
 	}
-	return svc.NewFlagSet(environment, next.Revision, entries, next.names, before)
+	return flag.NewFlagSet(environment, next.Revision, entries, next.names, before)
 }
 
 // EntityKinds returns the kinds of the entities in the snapshot.
 func (d *Definitions) EntityKinds() []string { return []string{kindFlag} }
 
 // PublishEntities publishes the flags among the entities of one owner. A flag that cannot be decoded is skipped.
-func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
-	identity, version, stored, ours := grain.DecodeOwned[svc.Flag](entities, kindFlags, kindFlag, skipped)
+func (d *Definitions) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
+	identity, version, stored, ours := grain.DecodeOwned[flag.Flag](entities, kindFlags, kindFlag, skipped)
 	if !ours {
 		return
 	}
-	flags, shared, texts := map[string]svc.Flag{}, svc.FlagTexts{}, map[string][]byte{}
+	flags, shared, texts := map[string]flag.Flag{}, flag.Texts{}, map[string][]byte{}
 	for i := range stored {
 		stored[i].Normalise()
 		stored[i].Share(shared)
@@ -248,13 +249,13 @@ func (d *Definitions) PublishEntities(entities []svc.Entity, skipped grain.Skipp
 			texts[entities[i].ID] = entities[i].Payload
 		}
 	}
-	d.publish(version, refOf(identity), svc.SortFlags(flags), texts)
+	d.publish(version, refOf(identity), flag.SortFlags(flags), texts)
 }
 
 // Tally is the number of times that a flag served a variant since the last count. The empty variant is a multivariate
 // flag that was off.
 type Tally struct {
-	App         svc.AppRef
+	App         domain.AppRef
 	Environment string
 	Flag        string
 	Variant     string
@@ -263,7 +264,7 @@ type Tally struct {
 
 // Take returns the evaluations of this node since the last call.
 func (d *Definitions) Take() (tallies []Tally) {
-	collect := func(ref svc.AppRef, environment string, entry *svc.FlagEntry) {
+	collect := func(ref domain.AppRef, environment string, entry *flag.Entry) {
 		entry.Take(func(variant string, count uint64) {
 			tallies = append(tallies, Tally{ref, environment, entry.Flag.Key, variant, count})
 		})

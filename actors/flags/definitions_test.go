@@ -8,41 +8,42 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 )
 
 // org is an application, and owner is the actor of its flags.
-var org = svc.AppRef{Org: "org", App: "app"}
+var org = domain.AppRef{Org: "org", App: "app"}
 
 const owner = kindFlags + "/org/app"
 
 // flagOf returns a flag with three variants and five rules.
-func flagOf(n int, version uint64) svc.Flag {
+func flagOf(n int, version uint64) flag.Flag {
 	rollout := 50.0
-	spec := svc.FlagSpec{
-		Name: "Flag", Kind: svc.FlagMultivariate, Variants: []svc.FlagVariant{{Key: "control", Weight: 50}, {Key: "a", Weight: 25}, {Key: "b", Weight: 25}},
-		Rules: []svc.FlagRule{
-			{ID: "staff", Conditions: []svc.FlagCondition{{Field: "trait.email", Op: "ends_with", Value: "@example.com"}}, Variant: "a"},
-			{ID: "german", Conditions: []svc.FlagCondition{{Field: "country", Op: "eq", Value: "DE"}, {Field: "trait.plan", Op: "eq", Value: "pro"}}, Variant: "b"},
-			{ID: "beta", Conditions: []svc.FlagCondition{{Field: "trait.plan", Op: "eq", Value: "beta"}}},
-			{ID: "group", Conditions: []svc.FlagCondition{{Field: "property.version", Op: "eq", Value: fmt.Sprint("9.", n)}}, Variant: "a"},
+	spec := flag.Spec{
+		Name: "Flag", Kind: flag.Multivariate, Variants: []flag.Variant{{Key: "control", Weight: 50}, {Key: "a", Weight: 25}, {Key: "b", Weight: 25}},
+		Rules: []flag.Rule{
+			{ID: "staff", Conditions: []flag.Condition{{Field: "trait.email", Op: "ends_with", Value: "@example.com"}}, Variant: "a"},
+			{ID: "german", Conditions: []flag.Condition{{Field: "country", Op: "eq", Value: "DE"}, {Field: "trait.plan", Op: "eq", Value: "pro"}}, Variant: "b"},
+			{ID: "beta", Conditions: []flag.Condition{{Field: "trait.plan", Op: "eq", Value: "beta"}}},
+			{ID: "group", Conditions: []flag.Condition{{Field: "property.version", Op: "eq", Value: fmt.Sprint("9.", n)}}, Variant: "a"},
 			{ID: "rest"},
 		},
-		Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: &rollout}},
+		Environments: map[string]flag.Switch{"production": {Enabled: true, RolloutPercent: &rollout}},
 	}
 	spec.Normalise()
 	made := time.Unix(1_780_000_000, 0).UTC()
-	return svc.Flag{Key: fmt.Sprintf("flag-%04d", n), FlagSpec: spec, Version: version, CreatedAt: made, UpdatedAt: made}
+	return flag.Flag{Key: fmt.Sprintf("flag-%04d", n), Spec: spec, Version: version, CreatedAt: made, UpdatedAt: made}
 }
 
 // entityOf returns a flag in the form that its actor stores.
-func entityOf(t *testing.T, flag svc.Flag, sequence uint32) svc.Entity {
+func entityOf(t *testing.T, flag flag.Flag, sequence uint32) domain.Entity {
 	t.Helper()
 	payload, err := json.Marshal(flag)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return svc.Entity{Owner: owner, Kind: kindFlag, ID: flag.Key, Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: payload}
+	return domain.Entity{Owner: owner, Kind: kindFlag, ID: flag.Key, Version: domain.Version{Generation: 1, Sequence: sequence}, Payload: payload}
 }
 
 // TestDefinitionsAreThoseLastPublished publishes flags as their actor does and as other nodes receive them. All
@@ -50,27 +51,27 @@ func entityOf(t *testing.T, flag svc.Flag, sequence uint32) svc.Entity {
 func TestDefinitionsAreThoseLastPublished(t *testing.T) {
 	t.Parallel()
 	d := NewDefinitions(time.Now)
-	entities := []svc.Entity{entityOf(t, flagOf(1, 1), 1), entityOf(t, flagOf(2, 1), 2)}
+	entities := []domain.Entity{entityOf(t, flagOf(1, 1), 1), entityOf(t, flagOf(2, 1), 2)}
 	d.PublishEntities(entities, nil)
 	archived := flagOf(2, 2)
 	archived.Archived = true
 	for _, step := range []struct {
 		name    string
 		publish func()
-		want    []svc.Flag
+		want    []flag.Flag
 	}{
-		{"loaded", func() {}, []svc.Flag{flagOf(1, 1), flagOf(2, 1)}},
+		{"loaded", func() {}, []flag.Flag{flagOf(1, 1), flagOf(2, 1)}},
 		{"changed here", func() {
-			d.Publish(svc.Version{Generation: 1, Sequence: 3}, org, []svc.Flag{flagOf(0, 1), flagOf(1, 1), archived})
-		}, []svc.Flag{flagOf(0, 1), flagOf(1, 1), archived}},
-		{"heard of again, late", func() { d.PublishEntities(entities, nil) }, []svc.Flag{flagOf(0, 1), flagOf(1, 1), archived}},
+			d.Publish(domain.Version{Generation: 1, Sequence: 3}, org, []flag.Flag{flagOf(0, 1), flagOf(1, 1), archived})
+		}, []flag.Flag{flagOf(0, 1), flagOf(1, 1), archived}},
+		{"heard of again, late", func() { d.PublishEntities(entities, nil) }, []flag.Flag{flagOf(0, 1), flagOf(1, 1), archived}},
 		{"changed elsewhere", func() {
-			d.PublishEntities([]svc.Entity{entityOf(t, flagOf(0, 1), 3), entityOf(t, flagOf(1, 2), 4), entityOf(t, archived, 3)}, nil)
-		}, []svc.Flag{flagOf(0, 1), flagOf(1, 2), archived}},
+			d.PublishEntities([]domain.Entity{entityOf(t, flagOf(0, 1), 3), entityOf(t, flagOf(1, 2), 4), entityOf(t, archived, 3)}, nil)
+		}, []flag.Flag{flagOf(0, 1), flagOf(1, 2), archived}},
 	} {
 		step.publish()
 		got, revision := d.All(org)
-		if !reflect.DeepEqual(got, step.want) || revision != svc.FlagRevision(step.want) {
+		if !reflect.DeepEqual(got, step.want) || revision != flag.Revision(step.want) {
 			t.Errorf("%s: revision %d has\n%+v, not\n%+v", step.name, revision, got, step.want)
 		}
 	}
@@ -87,7 +88,7 @@ func TestManyFlagsTakeLittleMemory(t *testing.T) { //nolint:paralleltest // othe
 		return stats.HeapAlloc
 	}
 	before := weigh()
-	d, entities := NewDefinitions(time.Now), make([]svc.Entity, 1000)
+	d, entities := NewDefinitions(time.Now), make([]domain.Entity, 1000)
 	for n := range entities {
 		entities[n] = entityOf(t, flagOf(n, 1), uint32(n+1))
 	}

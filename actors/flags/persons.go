@@ -6,19 +6,21 @@ import (
 	"sync/atomic"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
+	"svc/domain/person"
 )
 
 // Segments finds the segments of persons.
 type Segments interface {
 	// SegmentsOf returns the ids of the segments of an environment that contain a person.
-	SegmentsOf(ctx context.Context, environment uint64, person *svc.Person) ([]string, error)
+	SegmentsOf(ctx context.Context, environment uint64, person *person.Person) ([]string, error)
 }
 
 // PersonStore reads people.
 type PersonStore interface {
 	// Person returns the person with a visitor. It fails with not_found if no person has the visitor.
-	Person(ctx context.Context, environment, visitor uint64) (svc.Person, error)
+	Person(ctx context.Context, environment, visitor uint64) (person.Person, error)
 }
 
 // Limits of the cache of persons on a node.
@@ -50,7 +52,7 @@ type Persons struct {
 
 type knownPerson struct {
 	wantedPerson
-	person *svc.FlagPerson
+	person *flag.Person
 	readAt time.Time
 	// asked is set once a new read was requested.
 	asked atomic.Bool
@@ -68,7 +70,7 @@ func (p *Persons) place(w wantedPerson) *atomic.Pointer[knownPerson] {
 }
 
 // Person returns the cached person of a visitor. It returns nil and starts a look-up if the visitor is not cached.
-func (p *Persons) Person(environment, visitor uint64) *svc.FlagPerson {
+func (p *Persons) Person(environment, visitor uint64) *flag.Person {
 	wanted := wantedPerson{environment, visitor}
 	found := p.place(wanted).Load()
 	if found == nil || found.wantedPerson != wanted {
@@ -130,7 +132,7 @@ func (p *Persons) learn(ctx context.Context, wanted wantedPerson) {
 }
 
 // Known reads a visitor now; it returns nil if that fails.
-func (p *Persons) Known(ctx context.Context, environment, visitor uint64) *svc.FlagPerson {
+func (p *Persons) Known(ctx context.Context, environment, visitor uint64) *flag.Person {
 	person, err := p.read(ctx, wantedPerson{environment, visitor})
 	if err != nil {
 		return nil
@@ -138,17 +140,17 @@ func (p *Persons) Known(ctx context.Context, environment, visitor uint64) *svc.F
 	return person
 }
 
-func (p *Persons) read(ctx context.Context, wanted wantedPerson) (*svc.FlagPerson, error) {
+func (p *Persons) read(ctx context.Context, wanted wantedPerson) (*flag.Person, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	person, err := p.Store.Person(ctx, wanted.environment, wanted.visitor)
-	if svc.CodeOf(err) == svc.CodeNotFound {
-		return &svc.FlagPerson{NoSegments: p.Segments == nil}, nil
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return &flag.Person{NoSegments: p.Segments == nil}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	known := svc.FlagPersonOf(&person)
+	known := flag.PersonOf(&person)
 	if p.Segments == nil {
 		known.NoSegments = true
 		return known, nil
@@ -157,6 +159,6 @@ func (p *Persons) read(ctx context.Context, wanted wantedPerson) (*svc.FlagPerso
 	if err != nil {
 		return nil, err
 	}
-	known.Values["segment"] = svc.ListFlagValue(segments)
+	known.Values["segment"] = flag.ListFlagValue(segments)
 	return known, nil
 }

@@ -8,14 +8,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 )
 
 // Kept stores evaluations and exposures.
 type Kept interface {
 	// AppendFlagCounts and AppendFlagExposures add rows; repeated under the same token they change nothing.
-	AppendFlagCounts(ctx context.Context, token string, counts []svc.FlagCount) error
-	AppendFlagExposures(ctx context.Context, token string, exposures []svc.FlagExposure) error
+	AppendFlagCounts(ctx context.Context, token string, counts []flag.Count) error
+	AppendFlagExposures(ctx context.Context, token string, exposures []flag.Exposure) error
 }
 
 // Limits of a recorder.
@@ -38,11 +41,11 @@ type Recorder struct {
 	Definitions *Definitions
 	Store       Kept
 	// Applications returns every application of the node.
-	Applications func() []svc.Application
+	Applications func() []domain.Application
 	// Policy returns the telemetry policy of an environment.
-	Policy func(environment uint64) *svc.TelemetryState
+	Policy func(environment uint64) *telemetry.State
 	// Usage counts evaluations as a signal of their environments; it does not wait.
-	Usage func(svc.UsageCounts)
+	Usage func(ingest.UsageCounts)
 	// Name distinguishes the runs of all nodes.
 	Name   string
 	Now    func() time.Time
@@ -54,7 +57,7 @@ type Recorder struct {
 	left sync.Map // the number of an environment → *leftOut
 
 	mu      sync.Mutex
-	waiting []svc.FlagExposure
+	waiting []flag.Exposure
 }
 
 // leftOut counts the evaluations of an environment that are not recorded: for visitors outside the sample, while
@@ -62,22 +65,22 @@ type Recorder struct {
 type leftOut struct{ sampled, disabled, nameless atomic.Int64 }
 
 // Recording returns the policy for recording the evaluations of an environment.
-func (r *Recorder) Recording(environment uint64) svc.FlagsPolicy {
+func (r *Recorder) Recording(environment uint64) telemetry.FlagsPolicy {
 	return r.Policy(environment).Policy.Flags
 }
 
 // LeaveOut counts evaluations that are not recorded, under their fate. The caller has already counted each as an
 // evaluation of its flag.
-func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate, count int64) {
+func (r *Recorder) LeaveOut(environment uint64, fate ingest.Fate, count int64) {
 	found, known := r.left.Load(environment)
 	if !known {
 		found, _ = r.left.LoadOrStore(environment, &leftOut{})
 	}
 	left := found.(*leftOut)
 	switch fate {
-	case svc.FateSampled:
+	case ingest.FateSampled:
 		left.sampled.Add(count)
-	case svc.FateInvalid:
+	case ingest.FateInvalid:
 		left.nameless.Add(count)
 	default:
 		left.disabled.Add(count)
@@ -86,7 +89,7 @@ func (r *Recorder) LeaveOut(environment uint64, fate svc.Fate, count int64) {
 
 // Expose records that a visitor of an environment was served outcomes. It reports whether all relevant ones are
 // recorded. It neither waits nor fails.
-func (r *Recorder) Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time) (noted bool) {
+func (r *Recorder) Expose(environment, visitor uint64, outcomes []*flag.Outcome, now time.Time) (noted bool) {
 	who, noting := visitor^environment*0x9E3779B97F4A7C15, false
 	for _, outcome := range outcomes {
 		if !outcome.Exposed() {
@@ -107,7 +110,7 @@ func (r *Recorder) Expose(environment, visitor uint64, outcomes []*svc.FlagOutco
 			return false
 		}
 		place.Store(sum)
-		r.waiting = append(r.waiting, svc.FlagExposure{Environment: environment, Flag: outcome.Flag().Key, Variant: outcome.Variant(), Visitor: visitor, At: now})
+		r.waiting = append(r.waiting, flag.Exposure{Environment: environment, Flag: outcome.Flag().Key, Variant: outcome.Variant(), Visitor: visitor, At: now})
 	}
 	return true
 }
@@ -144,15 +147,15 @@ func (r *Recorder) Run(ctx context.Context) error {
 
 // recorded holds the counts and exposures of one write.
 type recorded struct {
-	counts    []svc.FlagCount
-	exposures []svc.FlagExposure
+	counts    []flag.Count
+	exposures []flag.Exposure
 }
 
 func (b *recorded) empty() bool { return len(b.counts) == 0 && len(b.exposures) == 0 }
 
 // take returns the counts since the last call, with the numbers of the environments.
 func (r *Recorder) take() *recorded {
-	numbers, keep := map[svc.AppRef]map[string]uint64{}, map[uint64]int{}
+	numbers, keep := map[domain.AppRef]map[string]uint64{}, map[uint64]int{}
 	for _, app := range r.Applications() {
 		numbers[app.Ref()] = map[string]uint64{}
 		for _, environment := range app.Environments {
@@ -165,8 +168,8 @@ func (r *Recorder) take() *recorded {
 	taken, today := &recorded{}, now.Truncate(24*time.Hour)
 	for _, tally := range r.Definitions.Take() {
 		if number, known := numbers[tally.App][tally.Environment]; known {
-			usage = append(usage, evaluations(number, svc.FateStored, int64(tally.Count), now))
-			taken.counts = append(taken.counts, svc.FlagCount{Environment: number, Flag: tally.Flag, Variant: tally.Variant, Day: today, Count: tally.Count})
+			usage = append(usage, evaluations(number, ingest.FateStored, int64(tally.Count), now))
+			taken.counts = append(taken.counts, flag.Count{Environment: number, Flag: tally.Flag, Variant: tally.Variant, Day: today, Count: tally.Count})
 		}
 	}
 	if len(usage) > 0 {
@@ -185,27 +188,27 @@ func (r *Recorder) take() *recorded {
 }
 
 // evaluations returns a count of evaluations with a fate.
-func evaluations(environment uint64, fate svc.Fate, number int64, now time.Time) svc.UsageCount {
-	key := svc.UsageKey{Environment: environment, Day: svc.DayOf(now.UnixMilli()), Signal: svc.SignalFlags, Fate: fate}
-	return svc.UsageCount{UsageKey: key, Items: number, Last: now.UnixMilli()}
+func evaluations(environment uint64, fate ingest.Fate, number int64, now time.Time) ingest.UsageCount {
+	key := ingest.UsageKey{Environment: environment, Day: ingest.DayOf(now.UnixMilli()), Signal: ingest.SignalFlags, Fate: fate}
+	return ingest.UsageCount{UsageKey: key, Items: number, Last: now.UnixMilli()}
 }
 
 // takeLeft returns the evaluations that were left out since the last call. It is called before the counts of flags are
 // taken, which already contain each of these evaluations. So the recorded evaluations are the counts of flags minus
 // takeLeft.
-func (r *Recorder) takeLeft(now time.Time) (usage svc.UsageCounts) {
+func (r *Recorder) takeLeft(now time.Time) (usage ingest.UsageCounts) {
 	r.left.Range(func(environment, counts any) bool {
 		left := counts.(*leftOut)
-		for fate, count := range map[svc.Fate]*atomic.Int64{svc.FateSampled: &left.sampled, svc.FateDisabled: &left.disabled, svc.FateInvalid: &left.nameless} {
+		for fate, count := range map[ingest.Fate]*atomic.Int64{ingest.FateSampled: &left.sampled, ingest.FateDisabled: &left.disabled, ingest.FateInvalid: &left.nameless} {
 			number := count.Swap(0)
 			if number == 0 {
 				continue
 			}
 			one := evaluations(environment.(uint64), fate, number, now)
-			if fate == svc.FateInvalid {
-				one.Code = svc.CodePlaceholderID
+			if fate == ingest.FateInvalid {
+				one.Code = domain.CodePlaceholderID
 			}
-			usage = append(usage, one, evaluations(environment.(uint64), svc.FateStored, -number, now))
+			usage = append(usage, one, evaluations(environment.(uint64), ingest.FateStored, -number, now))
 		}
 		return true
 	})

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"svc"
+	"svc/domain"
 	"svc/protos"
 )
 
@@ -18,12 +18,12 @@ func Success(answer any) *protos.Answer {
 	return &protos.Answer{Payload: payload}
 }
 
-// Failure encodes an error. Any error but a svc.Error is sent with the code internal; its text is for the log of the
+// Failure encodes an error. Any error but a domain.Error is sent with the code internal; its text is for the log of the
 // node on which it happened.
 func Failure(err error) *protos.Answer {
-	refusal, ok := errors.AsType[*svc.Error](err)
+	refusal, ok := errors.AsType[*domain.Error](err)
 	if !ok {
-		refusal = svc.Errorf(svc.CodeInternal, "%s", err.Error())
+		refusal = domain.Errorf(domain.CodeInternal, "%s", err.Error())
 	}
 	encoded, encodingErr := json.Marshal(refusal)
 	if encodingErr != nil {
@@ -33,7 +33,7 @@ func Failure(err error) *protos.Answer {
 }
 
 func decodeFailure(f *protos.Failure) error {
-	var refusal svc.Error
+	var refusal domain.Error
 	if err := json.Unmarshal(f.GetError(), &refusal); err != nil {
 		return fmt.Errorf("decoding an actor's failure: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"svc"
+	"svc/domain"
 )
 
 // forgetMethod is the method that every kind has in addition to its own: it removes everything that an actor stores.
@@ -42,9 +42,9 @@ func (g *Grain) forget(payload []byte) (Outcome[any], error) {
 		result.Writes = append(result.Writes, Delete(entity.Kind, entity.ID))
 	}
 	for _, name := range named.Wakeups {
-		result.Wakeups = append(result.Wakeups, svc.Wakeup{Kind: g.kind, Identity: g.identity, Name: name})
+		result.Wakeups = append(result.Wakeups, domain.Wakeup{Kind: g.kind, Identity: g.identity, Name: name})
 	}
 	// The state is loaded again, since entities that were not named still exist.
-	result.After = func(svc.Version) { g.phase = cold }
+	result.After = func(domain.Version) { g.phase = cold }
 	return result, nil
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/cluster"
+	"svc/domain"
 )
 
 const (
@@ -60,7 +60,7 @@ type Grain struct {
 	idle           time.Duration
 
 	phase   phase
-	version svc.Version
+	version domain.Version
 	used    time.Time
 	waiting []*cluster.Request
 	// current is the request that is being saved; done receives the result of the save.
@@ -71,7 +71,7 @@ type Grain struct {
 
 // core is a Core together with the table of its kind.
 type core interface {
-	restore(entities []svc.Entity) error
+	restore(entities []domain.Entity) error
 	apply(now time.Time, method string, payload []byte) (Outcome[any], error)
 	// creates reports whether a message creates the actor. If so, there is nothing to load.
 	creates(method string, payload []byte) bool
@@ -85,7 +85,7 @@ type bound[S Core] struct {
 	core S
 }
 
-func (b bound[S]) restore(entities []svc.Entity) error { return b.core.Restore(entities) }
+func (b bound[S]) restore(entities []domain.Entity) error { return b.core.Restore(entities) }
 
 func (b bound[S]) apply(now time.Time, method string, payload []byte) (Outcome[any], error) {
 	return b.kind.Apply(b.core, now, method, payload)
@@ -127,7 +127,7 @@ func (g *Grain) Load(c actor.Context) {
 
 // loaded and saved bring the results of I/O into the mailbox.
 type loaded struct {
-	entities []svc.Entity
+	entities []domain.Entity
 	err      error
 }
 
@@ -205,7 +205,7 @@ func (n *Node) await(ctx context.Context, owner string) error {
 // made reports whether the first waiting request creates the actor, so that there is nothing to load. It is false once
 // a save was attempted, because the result of that save may be unknown.
 func (g *Grain) made() bool {
-	if len(g.waiting) == 0 || g.version != (svc.Version{}) {
+	if len(g.waiting) == 0 || g.version != (domain.Version{}) {
 		return false
 	}
 	first := g.waiting[0].Call
@@ -216,7 +216,7 @@ func (g *Grain) onLoaded(result *loaded) {
 	g.phase = cold
 	err := result.err
 	if err == nil {
-		live := make([]svc.Entity, 0, len(result.entities))
+		live := make([]domain.Entity, 0, len(result.entities))
 		for _, entity := range result.entities {
 			if entity.Version.Number() > g.version.Number() {
 				g.version = entity.Version
@@ -246,7 +246,7 @@ func (g *Grain) onLoaded(result *loaded) {
 }
 
 // storeAway is the answer while the store cannot be reached.
-func storeAway() error { return svc.Unavailable("The store", time.Second) }
+func storeAway() error { return domain.Unavailable("The store", time.Second) }
 
 // handle applies one request. It answers at once, or starts to save the writes.
 func (g *Grain) handle(c actor.Context, request *cluster.Request) {
@@ -300,7 +300,7 @@ func (g *Grain) finish(request *cluster.Request, result Outcome[any], saved bool
 func (g *Grain) startSaving(c actor.Context, request *cluster.Request, result Outcome[any]) {
 	g.version = g.version.Next(request.Generation)
 	entities, err := g.encode(result.Writes)
-	var trail svc.Trail
+	var trail domain.Trail
 	if err == nil {
 		trail, err = g.trail(request.Call.GetTrail(), &result.Effects)
 	}
@@ -319,10 +319,10 @@ func (g *Grain) startSaving(c actor.Context, request *cluster.Request, result Ou
 }
 
 // encode returns the entities of some writes, with the current version.
-func (g *Grain) encode(writes []Write) ([]svc.Entity, error) {
-	entities := make([]svc.Entity, 0, len(writes))
+func (g *Grain) encode(writes []Write) ([]domain.Entity, error) {
+	entities := make([]domain.Entity, 0, len(writes))
 	for _, w := range writes {
-		entity := svc.Entity{Owner: g.owner(), Kind: w.Kind, ID: w.ID, Version: g.version, Deleted: w.Value == nil}
+		entity := domain.Entity{Owner: g.owner(), Kind: w.Kind, ID: w.ID, Version: g.version, Deleted: w.Value == nil}
 		if w.Value != nil {
 			payload, err := json.Marshal(w.Value)
 			if err != nil {
@@ -336,13 +336,13 @@ func (g *Grain) encode(writes []Write) ([]svc.Entity, error) {
 }
 
 // save stores entities outside the mailbox. It returns nil once they are durable.
-func (g *Grain) save(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
+func (g *Grain) save(ctx context.Context, entities []domain.Entity, wakeups []domain.Wakeup, trail domain.Trail) error {
 	ctx, cancel := context.WithTimeout(ctx, IOTime)
 	defer cancel()
 	node := g.node
 	node.health.begin(node.Now())
 	err := node.Store.Put(ctx, entities, wakeups, trail)
-	if errors.Is(err, svc.ErrBacklog) { // the backlog of one tenant does not mean that the store is away
+	if errors.Is(err, domain.ErrBacklog) { // the backlog of one tenant does not mean that the store is away
 		node.health.end(node.Now(), nil)
 	} else {
 		node.health.end(node.Now(), err)
@@ -356,7 +356,7 @@ func (g *Grain) onSaved(result *saved) {
 	if result.err != nil {
 		// The write may or may not have happened, or another node is the owner. So the state is loaded again.
 		answer := storeAway()
-		if errors.Is(result.err, svc.ErrBacklog) {
+		if errors.Is(result.err, domain.ErrBacklog) {
 			answer = result.err
 		} else {
 			g.node.Logger.Error("saving an actor failed", "kind", g.kind, "error", result.err)

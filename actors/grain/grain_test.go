@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
 )
 
 // words is a core for tests of the shell: a list of words in order of arrival.
@@ -23,7 +23,7 @@ type words struct {
 	applied *[]string
 }
 
-func (w *words) Restore(entities []svc.Entity) error {
+func (w *words) Restore(entities []domain.Entity) error {
 	w.list = nil
 	for _, entity := range entities {
 		list, err := grain.Decode[[]string](entity)
@@ -56,7 +56,7 @@ func (w *words) onClear(time.Time, grain.None) (grain.Outcome[[]string], error) 
 }
 
 func (w *words) onRefuse(time.Time, grain.None) (grain.Outcome[[]string], error) {
-	return grain.Outcome[[]string]{}, svc.NotFound("word")
+	return grain.Outcome[[]string]{}, domain.NotFound("word")
 }
 
 func (w *words) onPanic(_ time.Time, word string) (grain.Outcome[[]string], error) {
@@ -67,7 +67,7 @@ func (w *words) onPanic(_ time.Time, word string) (grain.Outcome[[]string], erro
 func (w *words) onPanicAfter(_ time.Time, word string) (grain.Outcome[[]string], error) {
 	w.list = append(w.list, word)
 	result := grain.Answer[[]string](nil, grain.Put("list", "list", w.list))
-	result.After = func(svc.Version) { panic("a bug") }
+	result.After = func(domain.Version) { panic("a bug") }
 	return result, nil
 }
 
@@ -198,9 +198,9 @@ func TestAnAnswerWaitsForTheWrite(t *testing.T) {
 		release()
 		h.want(add, []string{"x"}, nil)
 		h.want(get, []string{"x"}, nil)
-		h.want(refuse, nil, svc.NotFound("word"))
-		want := []actorstest.Put{{Entities: []svc.Entity{
-			{Owner: "words/a", Kind: "list", ID: "list", Version: svc.Version{Generation: 1, Sequence: 1}, Payload: []byte(`["x"]`)},
+		h.want(refuse, nil, domain.NotFound("word"))
+		want := []actorstest.Put{{Entities: []domain.Entity{
+			{Owner: "words/a", Kind: "list", ID: "list", Version: domain.Version{Generation: 1, Sequence: 1}, Payload: []byte(`["x"]`)},
 		}}}
 		if got := h.store.Puts(); !reflect.DeepEqual(got, want) {
 			t.Errorf("stored %+v, want %+v", got, want)
@@ -298,8 +298,8 @@ func TestAFailedLoadIsTriedAgain(t *testing.T) {
 
 func TestAnUnreadableStateIsNeverOverwritten(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
-		broken := svc.Entity{Owner: "words/a", Kind: "list", ID: "list", Version: svc.Version{Generation: 1, Sequence: 1}, Payload: []byte(`{`)}
-		if err := h.store.Put(t.Context(), []svc.Entity{broken}, nil, svc.Trail{}); err != nil {
+		broken := domain.Entity{Owner: "words/a", Kind: "list", ID: "list", Version: domain.Version{Generation: 1, Sequence: 1}, Payload: []byte(`{`)}
+		if err := h.store.Put(t.Context(), []domain.Entity{broken}, nil, domain.Trail{}); err != nil {
 			t.Fatal(err)
 		}
 		h.want(h.ask("add", "x"), nil, actorstest.StoreAway())
@@ -329,11 +329,11 @@ func TestVersionsRise(t *testing.T) {
 		h.want(h.ask("add", "f"), []string{"e", "f"}, nil)
 		h.EvictAll()
 		h.wantList("e", "f")
-		var got []svc.Version
+		var got []domain.Version
 		for _, put := range h.store.Puts() {
 			got = append(got, put.Entities[0].Version)
 		}
-		want := []svc.Version{
+		want := []domain.Version{
 			{Generation: 1, Sequence: 1},
 			{Generation: 1, Sequence: 2},
 			{Generation: 5, Sequence: 3},
@@ -351,8 +351,8 @@ func TestVersionsRise(t *testing.T) {
 func TestAnUnknownMethodIsAnsweredAtOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, h *grainHost) {
 		began := time.Now()
-		h.want(h.ask("nonsense", grain.None{}), nil, svc.Errorf(svc.CodeInternal, `unknown method "nonsense"`))
-		h.want(h.ask("add", 7), nil, svc.Errorf(svc.CodeInternal,
+		h.want(h.ask("nonsense", grain.None{}), nil, domain.Errorf(domain.CodeInternal, `unknown method "nonsense"`))
+		h.want(h.ask("add", 7), nil, domain.Errorf(domain.CodeInternal,
 			"decoding a message: json: cannot unmarshal number into Go value of type string"))
 		if took := time.Since(began); took != 0 {
 			t.Errorf("the answers took %s, want none", took)
@@ -446,7 +446,7 @@ func TestAPanicDropsTheStateAndIsNotRepeated(t *testing.T) {
 	}{
 		"while applying":                 {"panic", []string{"x"}, panicked},
 		"after the write":                {"panic after", []string{"x", "bad"}, panicked},
-		"a value that cannot be encoded": {"not JSON", []string{"x"}, svc.Errorf(svc.CodeInternal, "encoding list list: json: unsupported type: func()")},
+		"a value that cannot be encoded": {"not JSON", []string{"x"}, domain.Errorf(domain.CodeInternal, "encoding list list: json: unsupported type: func()")},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -12,15 +12,15 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/cluster"
+	"svc/domain"
 	"svc/protos"
 )
 
 // Core is the pure part of a kind: the state of one actor and its rules, without clock, I/O or the actor library.
 type Core interface {
 	// Restore rebuilds the state from the stored entities; none means a new actor.
-	Restore(entities []svc.Entity) error
+	Restore(entities []domain.Entity) error
 }
 
 // Guard is a Core that refuses some messages before they are handled.
@@ -192,7 +192,7 @@ func (m Method[M, R]) Name() string { return m.name }
 
 // uncertain reports whether an answer leaves open if something was saved.
 func uncertain(reply *protos.Answer) bool {
-	return reply.GetFailure() != nil && svc.CodeOf(decodeFailure(reply.GetFailure())) == svc.CodeUnavailable
+	return reply.GetFailure() != nil && domain.CodeOf(decodeFailure(reply.GetFailure())) == domain.CodeUnavailable
 }
 
 // Caller calls actors on any node.
@@ -201,13 +201,13 @@ type Caller interface {
 }
 
 // Ask sends a request to the actor of an identity and returns its answer. It fails with unavailable if the actor cannot
-// be reached in time, and with the svc.Error that the actor answered.
+// be reached in time, and with the domain.Error that the actor answered.
 func (m Method[M, R]) Ask(ctx context.Context, to Caller, identity string, message M) (answer R, err error) {
 	payload, err := json.Marshal(message)
 	if err != nil {
 		return answer, fmt.Errorf("encoding %s: %w", m.name, err)
 	}
-	carrier := svc.CarrierOf(ctx)
+	carrier := domain.CarrierOf(ctx)
 	var trail []byte
 	if !m.repeatable { // a repeated call could save its trail twice
 		if trail, err = carrier.Lend(); err != nil {
@@ -219,7 +219,7 @@ func (m Method[M, R]) Ask(ctx context.Context, to Caller, identity string, messa
 	carrier.Return(trail, reply.GetSaved(), err == nil && !uncertain(reply))
 	switch {
 	case errors.Is(err, cluster.ErrUnavailable):
-		return answer, svc.Unavailable("The "+m.kind, time.Second)
+		return answer, domain.Unavailable("The "+m.kind, time.Second)
 	case err != nil:
 		return answer, fmt.Errorf("asking %s: %w", m.kind, err)
 	case reply.GetFailure() != nil:

@@ -1,6 +1,6 @@
 package grain
 
-import "svc"
+import "svc/domain"
 
 // Outcome is the result of handling one message.
 type Outcome[R any] struct {
@@ -12,17 +12,17 @@ type Outcome[R any] struct {
 // Effects are the effects of an outcome in addition to its answer.
 type Effects struct {
 	Writes  []Write
-	Wakeups []svc.Wakeup
+	Wakeups []domain.Wakeup
 	// Happened and About replace the kind and the subject of the call's ledger entry, unless they are empty. Without
 	// About, the subject is the one that the call named, or else the first entity written.
-	Happened svc.LedgerKind
+	Happened domain.LedgerKind
 	About    string
 	// Entries are further ledger entries, for changes that no caller asked for. They are saved with the writes.
-	Entries []svc.LedgerEntry
+	Entries []domain.LedgerEntry
 	// Repeated says that an earlier call with the same id did the same and saved its trail.
 	Repeated bool
 	// After runs once the writes are durable and before the answer is sent. It receives the version of the writes.
-	After func(svc.Version)
+	After func(domain.Version)
 }
 
 // Answer returns an outcome with an answer and writes.

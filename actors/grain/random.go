@@ -3,7 +3,7 @@ package grain
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
 )
 
 // Random generates ids and secrets.
@@ -16,8 +16,8 @@ type Random struct {
 
 // NewID returns a new id for a call. Repetitions of the call under one Idempotency-Key get the same id.
 func (r Random) NewID(ctx context.Context, prefix string) string {
-	return svc.DrawID(ctx, prefix, r.ID)
+	return domain.DrawID(ctx, prefix, r.ID)
 }
 
 // NewBytes returns n random bytes for a call. Repetitions of the call under one Idempotency-Key get the same bytes.
-func (r Random) NewBytes(ctx context.Context, n int) []byte { return svc.DrawBytes(ctx, n, r.Bytes) }
+func (r Random) NewBytes(ctx context.Context, n int) []byte { return domain.DrawBytes(ctx, n, r.Bytes) }

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"svc"
+	"svc/domain"
 )
 
 // trail returns the trail of a save: the one that came with the call, completed by the core, and the entries of the
 // core. If the call brought none, its id is the version of the save.
-func (g *Grain) trail(encoded []byte, effects *Effects) (trail svc.Trail, err error) {
+func (g *Grain) trail(encoded []byte, effects *Effects) (trail domain.Trail, err error) {
 	if encoded != nil {
 		if err := json.Unmarshal(encoded, &trail); err != nil {
 			return trail, fmt.Errorf("decoding a trail: %w", err)

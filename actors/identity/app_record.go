@@ -3,13 +3,13 @@ package identity
 import (
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // AppRecord is the form of an application in the store and between actors. In addition to the visible fields, it has
 // the numbers of its environments and its revision, which callers never see.
 type AppRecord struct {
-	svc.Application
+	domain.Application
 	Numbers  []uint64 `json:"numbers"`
 	Revision uint64   `json:"revision"`
 	// DeletedAt is when the application was deleted; its slug stays taken.
@@ -25,7 +25,7 @@ func (r AppRecord) Deleted(at time.Time) AppRecord {
 	}
 	app := r.Application
 	return AppRecord{
-		Application: svc.Application{
+		Application: domain.Application{
 			ID: app.ID, Slug: app.Slug, Timezone: app.Timezone, Organization: app.Organization, Environments: app.Environments,
 			CreatedAt: app.CreatedAt, UpdatedAt: at,
 		},
@@ -34,12 +34,12 @@ func (r AppRecord) Deleted(at time.Time) AppRecord {
 }
 
 // Deletion describes the deletion of a deleted application.
-func (r AppRecord) Deletion() svc.Deletion {
-	return svc.Deletion{App: r.Application.Ref(), AppID: r.ID, Environments: r.Numbers, At: *r.DeletedAt, Passes: r.Passes}
+func (r AppRecord) Deletion() domain.Deletion {
+	return domain.Deletion{App: r.Application.Ref(), AppID: r.ID, Environments: r.Numbers, At: *r.DeletedAt, Passes: r.Passes}
 }
 
 // RecordApp returns the record of an application.
-func RecordApp(app svc.Application) AppRecord {
+func RecordApp(app domain.Application) AppRecord {
 	record := AppRecord{Application: app, Revision: app.Revision}
 	for _, env := range app.Environments {
 		record.Numbers = append(record.Numbers, env.Number)
@@ -48,10 +48,10 @@ func RecordApp(app svc.Application) AppRecord {
 }
 
 // Whole returns the application of a record, including the fields that callers never see.
-func (r AppRecord) Whole() svc.Application {
+func (r AppRecord) Whole() domain.Application {
 	app := r.Application
 	app.Revision = r.Revision
-	app.Environments = append([]svc.Environment(nil), app.Environments...)
+	app.Environments = append([]domain.Environment(nil), app.Environments...)
 	for i := range app.Environments {
 		if i < len(r.Numbers) {
 			app.Environments[i].Number = r.Numbers[i]

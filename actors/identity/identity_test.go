@@ -6,26 +6,27 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/identity"
 	"svc/actors/nodetest"
+	"svc/domain"
+	"svc/domain/signin"
 	"svc/protos"
 )
 
-func unknownToken() *svc.Error {
-	return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+func unknownToken() *domain.Error {
+	return domain.Errorf(domain.CodeUnauthorized, "The token is unknown, revoked or expired.")
 }
 
 func TestAuthorizeRefusesWhatOpensNothing(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada := c.User("ada@example.com", "Ada")
 		c.Organization("Acme", ada)
-		_, live := c.Mint(svc.TokenOwner{User: ada}, svc.ScopeRead)
-		revoked, revokedSecret := c.Mint(svc.TokenOwner{User: ada}, svc.ScopeRead)
-		nodetest.NoError(t, c.Identity.RevokeToken(t.Context(), svc.TokenOwner{User: ada}, revoked.ID))
+		_, live := c.Mint(domain.TokenOwner{User: ada}, domain.ScopeRead)
+		revoked, revokedSecret := c.Mint(domain.TokenOwner{User: ada}, domain.ScopeRead)
+		nodetest.NoError(t, c.Identity.RevokeToken(t.Context(), domain.TokenOwner{User: ada}, revoked.ID))
 		ends := nodetest.Clock().Add(time.Hour)
-		_, expiring, err := c.Identity.MintToken(t.Context(), svc.TokenOwner{User: ada}, svc.TokenSpec{Name: "short", Scopes: svc.Scopes(), ExpiresAt: &ends})
+		_, expiring, err := c.Identity.MintToken(t.Context(), domain.TokenOwner{User: ada}, domain.TokenSpec{Name: "short", Scopes: domain.Scopes(), ExpiresAt: &ends})
 		nodetest.NoError(t, err)
 		if _, err := c.Authorize(expiring.Reveal(), "acme"); err != nil {
 			t.Errorf("a token before its end fails with %v", err)
@@ -35,15 +36,15 @@ func TestAuthorizeRefusesWhatOpensNothing(t *testing.T) {
 			"nothing":          "",
 			"a malformed one":  "svc_pat_short",
 			"a typo":           live[:len(live)-1] + "~",
-			"one never minted": svc.MintSecret("svc_pat_", make([]byte, 32)).Reveal(),
+			"one never minted": domain.MintSecret("svc_pat_", make([]byte, 32)).Reveal(),
 			"a revoked one":    revokedSecret,
 			"an expired one":   expiring.Reveal(),
 		}
 		for name, secret := range tests {
-			grant, rate, err := c.Identity.Authorize(t.Context(), secret, svc.RateDefault, "acme")
+			grant, rate, err := c.Identity.Authorize(t.Context(), secret, domain.RateDefault, "acme")
 			nodetest.WantError(t, name, err, unknownToken())
-			nodetest.WantEqual(t, "the grant of "+name, grant, svc.Grant{})
-			nodetest.WantEqual(t, "the rate of "+name, rate, svc.RateState{})
+			nodetest.WantEqual(t, "the grant of "+name, grant, domain.Grant{})
+			nodetest.WantEqual(t, "the rate of "+name, rate, domain.RateState{})
 		}
 		if _, err := c.Authorize(live, "acme"); err != nil {
 			t.Errorf("the live token fails with %v", err)
@@ -57,27 +58,27 @@ func TestAuthorizeGrantsRoleAndScopes(t *testing.T) {
 		c.Organization("Acme", ada)
 		c.Organization("Beta", bob)
 		c.Organization("Zoo", bob)
-		c.Seat(bob, svc.RoleViewer)
-		adaAll, adaAllSecret := c.Mint(svc.TokenOwner{User: ada}, svc.Scopes()...)
-		bobRead, bobReadSecret := c.Mint(svc.TokenOwner{User: bob}, svc.ScopeRead)
-		orgToken, orgSecret := c.Mint(svc.TokenOwner{User: ada, Org: "acme"}, svc.ScopeRead, svc.ScopeWrite)
+		c.Seat(bob, domain.RoleViewer)
+		adaAll, adaAllSecret := c.Mint(domain.TokenOwner{User: ada}, domain.Scopes()...)
+		bobRead, bobReadSecret := c.Mint(domain.TokenOwner{User: bob}, domain.ScopeRead)
+		orgToken, orgSecret := c.Mint(domain.TokenOwner{User: ada, Org: "acme"}, domain.ScopeRead, domain.ScopeWrite)
 		used := nodetest.Clock()
 		orgToken.LastUsedAt = &used
-		noMember := svc.NotFound("organization")
-		permissions := svc.EffectivePermissions
+		noMember := domain.NotFound("organization")
+		permissions := domain.EffectivePermissions
 		tests := map[string]struct {
 			secret, org string
-			want        svc.Grant
-			err         *svc.Error
+			want        domain.Grant
+			err         *domain.Error
 		}{
-			"owner with every scope":       {adaAllSecret, "acme", svc.Grant{Token: adaAll, Role: svc.RoleOwner, Permissions: permissions(svc.RoleOwner, svc.Scopes())}, nil},
-			"viewer who reads":             {bobReadSecret, "acme", svc.Grant{Token: bobRead, Role: svc.RoleViewer, Permissions: permissions(svc.RoleViewer, []svc.Scope{svc.ScopeRead})}, nil},
-			"owner who only reads":         {bobReadSecret, "beta", svc.Grant{Token: bobRead, Role: svc.RoleOwner, Permissions: permissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead})}, nil},
-			"a foreign organization":       {adaAllSecret, "beta", svc.Grant{Token: adaAll, Permissions: []svc.Permission{}}, noMember},
-			"no such organization":         {adaAllSecret, "nothing", svc.Grant{Token: adaAll, Permissions: []svc.Permission{}}, noMember},
-			"organization token":           {orgSecret, "acme", svc.Grant{Token: orgToken, Role: svc.RoleOwner, Permissions: permissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead, svc.ScopeWrite})}, nil},
-			"organization token elsewhere": {orgSecret, "beta", svc.Grant{Token: orgToken, Permissions: []svc.Permission{}}, noMember},
-			"no organization addressed":    {bobReadSecret, "", svc.Grant{Token: bobRead, Permissions: permissions(svc.RoleViewer, []svc.Scope{svc.ScopeRead})}, nil},
+			"owner with every scope":       {adaAllSecret, "acme", domain.Grant{Token: adaAll, Role: domain.RoleOwner, Permissions: permissions(domain.RoleOwner, domain.Scopes())}, nil},
+			"viewer who reads":             {bobReadSecret, "acme", domain.Grant{Token: bobRead, Role: domain.RoleViewer, Permissions: permissions(domain.RoleViewer, []domain.Scope{domain.ScopeRead})}, nil},
+			"owner who only reads":         {bobReadSecret, "beta", domain.Grant{Token: bobRead, Role: domain.RoleOwner, Permissions: permissions(domain.RoleOwner, []domain.Scope{domain.ScopeRead})}, nil},
+			"a foreign organization":       {adaAllSecret, "beta", domain.Grant{Token: adaAll, Permissions: []domain.Permission{}}, noMember},
+			"no such organization":         {adaAllSecret, "nothing", domain.Grant{Token: adaAll, Permissions: []domain.Permission{}}, noMember},
+			"organization token":           {orgSecret, "acme", domain.Grant{Token: orgToken, Role: domain.RoleOwner, Permissions: permissions(domain.RoleOwner, []domain.Scope{domain.ScopeRead, domain.ScopeWrite})}, nil},
+			"organization token elsewhere": {orgSecret, "beta", domain.Grant{Token: orgToken, Permissions: []domain.Permission{}}, noMember},
+			"no organization addressed":    {bobReadSecret, "", domain.Grant{Token: bobRead, Permissions: permissions(domain.RoleViewer, []domain.Scope{domain.ScopeRead})}, nil},
 		}
 		for name, test := range tests {
 			got, err := c.Authorize(test.secret, test.org)
@@ -86,12 +87,12 @@ func TestAuthorizeGrantsRoleAndScopes(t *testing.T) {
 			}
 			nodetest.WantEqual(t, "the grant of "+name, got, test.want)
 		}
-		memberships, err := c.Identity.Memberships(t.Context(), svc.Grant{Token: bobRead})
+		memberships, err := c.Identity.Memberships(t.Context(), domain.Grant{Token: bobRead})
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the list of memberships", memberships, []svc.Membership{
-			{Organization: svc.Organization{ID: "org_1", Slug: "acme", Name: "Acme"}, Role: svc.RoleViewer},
-			{Organization: svc.Organization{ID: "org_2", Slug: "beta", Name: "Beta"}, Role: svc.RoleOwner},
-			{Organization: svc.Organization{ID: "org_3", Slug: "zoo", Name: "Zoo"}, Role: svc.RoleOwner},
+		nodetest.WantEqual(t, "the list of memberships", memberships, []domain.Membership{
+			{Organization: domain.Organization{ID: "org_1", Slug: "acme", Name: "Acme"}, Role: domain.RoleViewer},
+			{Organization: domain.Organization{ID: "org_2", Slug: "beta", Name: "Beta"}, Role: domain.RoleOwner},
+			{Organization: domain.Organization{ID: "org_3", Slug: "zoo", Name: "Zoo"}, Role: domain.RoleOwner},
 		})
 	})
 }
@@ -100,8 +101,8 @@ func TestAuthorizeLimitsRequests(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{Default: 3, Query: 1}, func(t *testing.T, c *nodetest.Clients) {
 		ada := c.User("ada@example.com", "Ada")
 		c.Organization("Acme", ada)
-		token, secret := c.Mint(svc.TokenOwner{User: ada}, svc.ScopeRead)
-		want := func(class svc.RateClass, org string, rate svc.RateState, wait time.Duration) {
+		token, secret := c.Mint(domain.TokenOwner{User: ada}, domain.ScopeRead)
+		want := func(class domain.RateClass, org string, rate domain.RateState, wait time.Duration) {
 			t.Helper()
 			grant, got, err := c.Identity.Authorize(t.Context(), secret, class, org)
 			nodetest.WantEqual(t, "the rate", got, rate)
@@ -110,23 +111,23 @@ func TestAuthorizeLimitsRequests(t *testing.T) {
 				nodetest.NoError(t, err)
 				return
 			}
-			nodetest.WantError(t, "a request too many", err, &svc.Error{
-				Code: svc.CodeRateLimited, RetryAfter: wait,
+			nodetest.WantError(t, "a request too many", err, &domain.Error{
+				Code: domain.CodeRateLimited, RetryAfter: wait,
 				Message: fmt.Sprintf("The token's limit of %d requests a minute is used up.", rate.Quota),
 			})
 		}
-		state := func(class svc.RateClass, quota, remaining int, reset time.Duration) svc.RateState {
-			return svc.RateState{Class: class, Quota: quota, Window: time.Minute, Remaining: remaining, Reset: reset}
+		state := func(class domain.RateClass, quota, remaining int, reset time.Duration) domain.RateState {
+			return domain.RateState{Class: class, Quota: quota, Window: time.Minute, Remaining: remaining, Reset: reset}
 		}
-		want(svc.RateDefault, "acme", state(svc.RateDefault, 3, 2, 20*time.Second), 0)
-		want(svc.RateDefault, "", state(svc.RateDefault, 3, 1, 40*time.Second), 0)
-		want(svc.RateDefault, "acme", state(svc.RateDefault, 3, 0, 60*time.Second), 0)
-		want(svc.RateDefault, "acme", state(svc.RateDefault, 3, 0, 60*time.Second), 20*time.Second)
-		want(svc.RateQuery, "acme", state(svc.RateQuery, 1, 0, 60*time.Second), 0)
-		want(svc.RateQuery, "acme", state(svc.RateQuery, 1, 0, 60*time.Second), 60*time.Second)
+		want(domain.RateDefault, "acme", state(domain.RateDefault, 3, 2, 20*time.Second), 0)
+		want(domain.RateDefault, "", state(domain.RateDefault, 3, 1, 40*time.Second), 0)
+		want(domain.RateDefault, "acme", state(domain.RateDefault, 3, 0, 60*time.Second), 0)
+		want(domain.RateDefault, "acme", state(domain.RateDefault, 3, 0, 60*time.Second), 20*time.Second)
+		want(domain.RateQuery, "acme", state(domain.RateQuery, 1, 0, 60*time.Second), 0)
+		want(domain.RateQuery, "acme", state(domain.RateQuery, 1, 0, 60*time.Second), 60*time.Second)
 		time.Sleep(20 * time.Second)
-		want(svc.RateDefault, "acme", state(svc.RateDefault, 3, 0, 60*time.Second), 0)
-		want(svc.RateQuery, "acme", state(svc.RateQuery, 1, 0, 40*time.Second), 40*time.Second)
+		want(domain.RateDefault, "acme", state(domain.RateDefault, 3, 0, 60*time.Second), 0)
+		want(domain.RateQuery, "acme", state(domain.RateQuery, 1, 0, 40*time.Second), 40*time.Second)
 	})
 }
 
@@ -134,36 +135,36 @@ func TestARemovedMemberIsOutAtOnce(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada, bob := c.User("ada@example.com", "Ada"), c.User("bob@example.com", "Bob")
 		c.Organization("Acme", ada)
-		c.Seat(bob, svc.RoleAdmin)
-		bobToken, bobSecret := c.Mint(svc.TokenOwner{User: bob}, svc.Scopes()...)
-		orgToken, orgSecret := c.Mint(svc.TokenOwner{User: bob, Org: "acme"}, svc.Scopes()...)
+		c.Seat(bob, domain.RoleAdmin)
+		bobToken, bobSecret := c.Mint(domain.TokenOwner{User: bob}, domain.Scopes()...)
+		orgToken, orgSecret := c.Mint(domain.TokenOwner{User: bob, Org: "acme"}, domain.Scopes()...)
 		for _, secret := range []string{bobSecret, orgSecret} {
 			grant, err := c.Authorize(secret, "acme")
 			nodetest.NoError(t, err)
-			nodetest.WantEqual(t, "the role", grant.Role, svc.RoleAdmin)
+			nodetest.WantEqual(t, "the role", grant.Role, domain.RoleAdmin)
 		}
-		nodetest.NoError(t, c.Identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, " Bob@Example.com"))
+		nodetest.NoError(t, c.Identity.RemoveMember(t.Context(), "acme", domain.RoleOwner, " Bob@Example.com"))
 
 		_, err := c.Authorize(bobSecret, "acme")
-		nodetest.WantError(t, "the token of a removed member", err, svc.NotFound("organization"))
+		nodetest.WantError(t, "the token of a removed member", err, domain.NotFound("organization"))
 		grant, err := c.Authorize(bobSecret, "")
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the grant that addresses nothing", grant, svc.Grant{Token: bobToken, Permissions: []svc.Permission{}})
+		nodetest.WantEqual(t, "the grant that addresses nothing", grant, domain.Grant{Token: bobToken, Permissions: []domain.Permission{}})
 		memberships, err := c.Identity.Memberships(t.Context(), grant)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the list of memberships", memberships, []svc.Membership{})
+		nodetest.WantEqual(t, "the list of memberships", memberships, []domain.Membership{})
 
 		ended := func(when string) {
 			t.Helper()
 			for _, org := range []string{"acme", "", "elsewhere"} {
 				grant, err := c.Authorize(orgSecret, org)
 				nodetest.WantError(t, "the organization token "+when+" in "+org, err, unknownToken())
-				nodetest.WantEqual(t, "the organization token's grant", grant, svc.Grant{})
+				nodetest.WantEqual(t, "the organization token's grant", grant, domain.Grant{})
 			}
-			memberships, err := c.Identity.Memberships(t.Context(), svc.Grant{Token: orgToken})
+			memberships, err := c.Identity.Memberships(t.Context(), domain.Grant{Token: orgToken})
 			nodetest.NoError(t, err)
-			nodetest.WantEqual(t, "the organization token's memberships", memberships, []svc.Membership{})
-			listed, err := c.Identity.Tokens(t.Context(), svc.TokenOwner{User: ada, Org: "acme"})
+			nodetest.WantEqual(t, "the organization token's memberships", memberships, []domain.Membership{})
+			listed, err := c.Identity.Tokens(t.Context(), domain.TokenOwner{User: ada, Org: "acme"})
 			nodetest.NoError(t, err)
 			if len(listed) != 1 || !listed[0].Orphaned || *listed[0].User != bob {
 				t.Errorf("the list %s: %+v, want bob's, orphaned", when, listed)
@@ -171,10 +172,10 @@ func TestARemovedMemberIsOutAtOnce(t *testing.T) {
 		}
 		ended("after its minter left")
 
-		c.Seat(bob, svc.RoleMember)
+		c.Seat(bob, domain.RoleMember)
 		grant, err = c.Authorize(bobSecret, "acme")
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the role after a return", grant.Role, svc.RoleMember)
+		nodetest.WantEqual(t, "the role after a return", grant.Role, domain.RoleMember)
 		ended("after its minter's return")
 	})
 }
@@ -184,30 +185,30 @@ func TestAnOwnerAdoptsATokenWhosePersonHasLeft(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada, bob, cyd := c.User("ada@example.com", "Ada"), c.User("bob@example.com", "Bob"), c.User("cyd@example.com", "Cyd")
 		acme := c.Organization("Acme", ada)
-		c.Seat(bob, svc.RoleMember)
-		c.Seat(cyd, svc.RoleAdmin)
-		token, secret := c.Mint(svc.TokenOwner{User: bob, Org: "acme"}, svc.ScopeRead)
-		adopt := func(who svc.User, id string) error {
-			_, err := c.Identity.AdoptToken(t.Context(), svc.TokenOwner{User: who, Org: "acme"}, id)
+		c.Seat(bob, domain.RoleMember)
+		c.Seat(cyd, domain.RoleAdmin)
+		token, secret := c.Mint(domain.TokenOwner{User: bob, Org: "acme"}, domain.ScopeRead)
+		adopt := func(who domain.User, id string) error {
+			_, err := c.Identity.AdoptToken(t.Context(), domain.TokenOwner{User: who, Org: "acme"}, id)
 			return err
 		}
 		nodetest.WantError(t, "adopting a member's token", adopt(ada, token.ID),
-			&svc.Error{Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."})
-		nodetest.NoError(t, c.Identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, bob.Email))
-		ownerOnly := &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner of the organization adopts its tokens."}
+			&domain.Error{Code: domain.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."})
+		nodetest.NoError(t, c.Identity.RemoveMember(t.Context(), "acme", domain.RoleOwner, bob.Email))
+		ownerOnly := &domain.Error{Code: domain.CodeForbidden, Reason: "role_required", Message: "Only an owner of the organization adopts its tokens."}
 		nodetest.WantError(t, "an administrator's adoption", adopt(cyd, token.ID), ownerOnly)
 		nodetest.WantError(t, "a stranger's adoption", adopt(bob, token.ID), ownerOnly)
-		nodetest.WantError(t, "adopting none", adopt(ada, "tok_9"), svc.NotFound("token"))
+		nodetest.WantError(t, "adopting none", adopt(ada, "tok_9"), domain.NotFound("token"))
 		nodetest.NoError(t, adopt(ada, token.ID))
 		nodetest.NoError(t, adopt(ada, token.ID)) // the answer was lost, and it is sent again
 		grant, err := c.Authorize(secret, "acme")
 		nodetest.NoError(t, err)
 		nodetest.WantEqual(t, "who it acts as", grant.Token.User, &ada)
-		nodetest.WantEqual(t, "what it may do", grant.Permissions, svc.EffectivePermissions(svc.RoleOwner, []svc.Scope{svc.ScopeRead}))
+		nodetest.WantEqual(t, "what it may do", grant.Permissions, domain.EffectivePermissions(domain.RoleOwner, []domain.Scope{domain.ScopeRead}))
 		memberships, err := c.Identity.Memberships(t.Context(), grant)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "where it may do it", memberships, []svc.Membership{{Organization: acme, Role: svc.RoleOwner}})
-		nodetest.NoError(t, c.Identity.RevokeToken(t.Context(), svc.TokenOwner{User: ada, Org: "acme"}, token.ID))
+		nodetest.WantEqual(t, "where it may do it", memberships, []domain.Membership{{Organization: acme, Role: domain.RoleOwner}})
+		nodetest.NoError(t, c.Identity.RevokeToken(t.Context(), domain.TokenOwner{User: ada, Org: "acme"}, token.ID))
 		_, err = c.Authorize(secret, "acme")
 		nodetest.WantError(t, "the revoked token", err, unknownToken())
 	})
@@ -218,47 +219,47 @@ func TestMembers(t *testing.T) {
 		ada := c.User("ada@example.com", "Ada")
 		c.Organization("Acme", ada)
 		joined := nodetest.Clock()
-		put := func(actor svc.Role, email, name string, role svc.Role) (svc.Member, error) {
-			return c.Identity.PutMember(t.Context(), "acme", actor, svc.MemberSpec{Email: email, Name: name, Role: role})
+		put := func(actor domain.Role, email, name string, role domain.Role) (domain.Member, error) {
+			return c.Identity.PutMember(t.Context(), "acme", actor, domain.MemberSpec{Email: email, Name: name, Role: role})
 		}
 		time.Sleep(time.Minute)
-		bob, err := put(svc.RoleAdmin, "Bob@Example.com", "Bob", svc.RoleMember)
+		bob, err := put(domain.RoleAdmin, "Bob@Example.com", "Bob", domain.RoleMember)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the new member", bob, svc.Member{User: svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Bob"}, Role: svc.RoleMember, JoinedAt: joined.Add(time.Minute)})
+		nodetest.WantEqual(t, "the new member", bob, domain.Member{User: domain.User{ID: "usr_2", Email: "bob@example.com", Name: "Bob"}, Role: domain.RoleMember, JoinedAt: joined.Add(time.Minute)})
 		members, err := c.Identity.Members(t.Context(), "acme")
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the list of members", members, []svc.Member{{User: ada, Role: svc.RoleOwner, JoinedAt: joined}, bob})
+		nodetest.WantEqual(t, "the list of members", members, []domain.Member{{User: ada, Role: domain.RoleOwner, JoinedAt: joined}, bob})
 
-		lastOwner := &svc.Error{Code: svc.CodeConflict, Reason: "last_owner", Message: "The last owner can be neither removed nor demoted."}
-		adminOnly := &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
-		ownerOnly := &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
-		_, err = put(svc.RoleOwner, "ada@example.com", "", svc.RoleViewer)
+		lastOwner := &domain.Error{Code: domain.CodeConflict, Reason: "last_owner", Message: "The last owner can be neither removed nor demoted."}
+		adminOnly := &domain.Error{Code: domain.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."}
+		ownerOnly := &domain.Error{Code: domain.CodeForbidden, Reason: "role_required", Message: "Only an owner makes or unmakes owners."}
+		_, err = put(domain.RoleOwner, "ada@example.com", "", domain.RoleViewer)
 		nodetest.WantError(t, "demoting the last owner", err, lastOwner)
-		nodetest.WantError(t, "removing the last owner", c.Identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, "ada@example.com"), lastOwner)
-		_, err = put(svc.RoleAdmin, "bob@example.com", "", svc.RoleOwner)
+		nodetest.WantError(t, "removing the last owner", c.Identity.RemoveMember(t.Context(), "acme", domain.RoleOwner, "ada@example.com"), lastOwner)
+		_, err = put(domain.RoleAdmin, "bob@example.com", "", domain.RoleOwner)
 		nodetest.WantError(t, "an admin making an owner", err, ownerOnly)
-		nodetest.WantError(t, "removing nobody", c.Identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, "not an address"), svc.NotFound("member"))
-		_, err = put(svc.RoleOwner, "not an address", "", "king")
-		nodetest.WantError(t, "a bad seat", err, svc.Invalid(
-			svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."},
-			svc.FieldError{Field: "role", Code: "unknown_value", Message: `Unknown role "king".`, Allowed: []string{"owner", "admin", "member", "viewer"}},
+		nodetest.WantError(t, "removing nobody", c.Identity.RemoveMember(t.Context(), "acme", domain.RoleOwner, "not an address"), domain.NotFound("member"))
+		_, err = put(domain.RoleOwner, "not an address", "", "king")
+		nodetest.WantError(t, "a bad seat", err, domain.Invalid(
+			domain.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."},
+			domain.FieldError{Field: "role", Code: "unknown_value", Message: `Unknown role "king".`, Allowed: []string{"owner", "admin", "member", "viewer"}},
 		))
 
 		// A caller without the right to seat users makes and renames none.
 		puts := len(c.Store.Puts())
-		for _, actor := range []svc.Role{svc.RoleMember, svc.RoleViewer} {
-			_, err = put(actor, "bob@example.com", "Mallory", svc.RoleMember)
+		for _, actor := range []domain.Role{domain.RoleMember, domain.RoleViewer} {
+			_, err = put(actor, "bob@example.com", "Mallory", domain.RoleMember)
 			nodetest.WantError(t, "a rename by a "+string(actor), err, adminOnly)
-			_, err = put(actor, "new@example.com", "New", svc.RoleViewer)
+			_, err = put(actor, "new@example.com", "New", domain.RoleViewer)
 			nodetest.WantError(t, "a seat by a "+string(actor), err, adminOnly)
 		}
-		_, err = put(svc.RoleAdmin, "ada@example.com", "Mallory", svc.RoleMember)
+		_, err = put(domain.RoleAdmin, "ada@example.com", "Mallory", domain.RoleMember)
 		nodetest.WantError(t, "an admin demoting an owner", err, ownerOnly)
 		if got := len(c.Store.Puts()); got != puts {
 			t.Errorf("%d writes for what was forbidden, want none", got-puts)
 		}
 		_, err = c.Identity.KnownUser(t.Context(), "new@example.com")
-		nodetest.WantError(t, "a person who was not seated", err, svc.NotFound("user"))
+		nodetest.WantError(t, "a person who was not seated", err, domain.NotFound("user"))
 	})
 }
 
@@ -266,30 +267,30 @@ func TestUsersAndOrganizations(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ctx := t.Context()
 		nameless := c.User("Ada@Example.com", "")
-		nodetest.WantEqual(t, "a new user", nameless, svc.User{ID: "usr_1", Email: "ada@example.com", Name: "ada@example.com"})
+		nodetest.WantEqual(t, "a new user", nameless, domain.User{ID: "usr_1", Email: "ada@example.com", Name: "ada@example.com"})
 		ada := c.User("ada@example.com", "Ada")
 		nodetest.WantEqual(t, "a known user keeps the name", ada, nameless)
 		known, err := c.Identity.KnownUser(ctx, " ADA@example.com")
 		nodetest.NoError(t, err)
 		nodetest.WantEqual(t, "the known user", known, ada)
 		_, err = c.Identity.User(ctx, "Ada <ada@example.com>", "")
-		nodetest.WantError(t, "a bad address", err, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."}))
+		nodetest.WantError(t, "a bad address", err, domain.Invalid(domain.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."}))
 
 		acme := c.Organization("Ácme & Co", ada)
-		nodetest.WantEqual(t, "the organization", acme, svc.Organization{ID: "org_1", Slug: "acme-co", Name: "Ácme & Co"})
-		_, err = c.Identity.CreateOrganization(ctx, ada, svc.OrgSpec{Name: "Other", Slug: "acme-co"})
-		nodetest.WantError(t, "a slug that is taken", err, svc.Errorf(svc.CodeConflict, `The slug "acme-co" is already used.`))
-		_, err = c.Identity.CreateOrganization(ctx, ada, svc.OrgSpec{Name: "日本"})
-		nodetest.WantError(t, "a name without a slug", err, svc.Invalid(svc.FieldError{Field: "slug", Code: "invalid_slug", Message: "The name yields no slug; give one."}))
-		_, err = c.Identity.CreateOrganization(ctx, ada, svc.OrgSpec{})
-		nodetest.WantError(t, "no name", err, svc.Invalid(svc.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."}))
+		nodetest.WantEqual(t, "the organization", acme, domain.Organization{ID: "org_1", Slug: "acme-co", Name: "Ácme & Co"})
+		_, err = c.Identity.CreateOrganization(ctx, ada, domain.OrgSpec{Name: "Other", Slug: "acme-co"})
+		nodetest.WantError(t, "a slug that is taken", err, domain.Errorf(domain.CodeConflict, `The slug "acme-co" is already used.`))
+		_, err = c.Identity.CreateOrganization(ctx, ada, domain.OrgSpec{Name: "日本"})
+		nodetest.WantError(t, "a name without a slug", err, domain.Invalid(domain.FieldError{Field: "slug", Code: "invalid_slug", Message: "The name yields no slug; give one."}))
+		_, err = c.Identity.CreateOrganization(ctx, ada, domain.OrgSpec{})
+		nodetest.WantError(t, "no name", err, domain.Invalid(domain.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."}))
 		renamed, err := c.Identity.RenameOrganization(ctx, "acme-co", "Acme")
 		nodetest.NoError(t, err)
 		got, err := c.Identity.Organization(ctx, "acme-co")
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the renamed organization", []svc.Organization{renamed, got}, []svc.Organization{{ID: "org_1", Slug: "acme-co", Name: "Acme"}, {ID: "org_1", Slug: "acme-co", Name: "Acme"}})
+		nodetest.WantEqual(t, "the renamed organization", []domain.Organization{renamed, got}, []domain.Organization{{ID: "org_1", Slug: "acme-co", Name: "Acme"}, {ID: "org_1", Slug: "acme-co", Name: "Acme"}})
 		_, err = c.Identity.Organization(ctx, "nothing")
-		nodetest.WantError(t, "no organization", err, svc.NotFound("organization"))
+		nodetest.WantError(t, "no organization", err, domain.NotFound("organization"))
 	})
 }
 
@@ -298,29 +299,29 @@ func TestTokens(t *testing.T) {
 		ctx := t.Context()
 		ada := c.User("ada@example.com", "Ada")
 		c.Organization("Acme", ada)
-		mine, ours := svc.TokenOwner{User: ada}, svc.TokenOwner{User: ada, Org: "acme"}
+		mine, ours := domain.TokenOwner{User: ada}, domain.TokenOwner{User: ada, Org: "acme"}
 		now, ends := nodetest.Clock(), nodetest.Clock().Add(time.Hour)
-		personal, secret, err := c.Identity.MintToken(ctx, mine, svc.TokenSpec{Name: "ci", Scopes: []svc.Scope{svc.ScopeRead}, ExpiresAt: &ends})
+		personal, secret, err := c.Identity.MintToken(ctx, mine, domain.TokenSpec{Name: "ci", Scopes: []domain.Scope{domain.ScopeRead}, ExpiresAt: &ends})
 		nodetest.NoError(t, err)
 		clear := secret.Reveal()
-		nodetest.WantEqual(t, "the personal token", actorstest.Through(t, personal), svc.Token{
-			ID: "tok_1", Kind: svc.TokenPersonal, Name: "ci", Scopes: []svc.Scope{svc.ScopeRead}, User: &ada,
+		nodetest.WantEqual(t, "the personal token", actorstest.Through(t, personal), domain.Token{
+			ID: "tok_1", Kind: domain.TokenPersonal, Name: "ci", Scopes: []domain.Scope{domain.ScopeRead}, User: &ada,
 			Last4: clear[len(clear)-4:], CreatedAt: now, ExpiresAt: &ends,
 		})
-		organizational, orgSecret := c.Mint(ours, svc.Scopes()...)
-		nodetest.WantEqual(t, "the organization token's kind and place", []any{organizational.Kind, organizational.Org}, []any{svc.TokenOrganization, "acme"})
-		session, sessionSecret, err := c.Identity.OpenSession(ctx, svc.SessionSpec{Person: ada, By: svc.SessionOfOperator})
+		organizational, orgSecret := c.Mint(ours, domain.Scopes()...)
+		nodetest.WantEqual(t, "the organization token's kind and place", []any{organizational.Kind, organizational.Org}, []any{domain.TokenOrganization, "acme"})
+		session, sessionSecret, err := c.Identity.OpenSession(ctx, signin.SessionSpec{Person: ada, By: signin.SessionOfOperator})
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the session's kind", session.Kind, svc.TokenConsole)
+		nodetest.WantEqual(t, "the session's kind", session.Kind, domain.TokenConsole)
 		for prefix, secret := range map[string]string{"svc_pat_": clear, "svc_org_": orgSecret, "svc_con_": sessionSecret.Reveal()} {
-			if !svc.WellFormedSecret(secret) || secret[:len(prefix)] != prefix {
+			if !domain.WellFormedSecret(secret) || secret[:len(prefix)] != prefix {
 				t.Errorf("a token is %q, want a well-formed %s", secret, prefix)
 			}
 			if _, err := c.Authorize(secret, "acme"); err != nil {
 				t.Errorf("%s does not open the organization: %v", prefix, err)
 			}
 		}
-		ids := func(owner svc.TokenOwner) (ids []string) {
+		ids := func(owner domain.TokenOwner) (ids []string) {
 			t.Helper()
 			tokens, err := c.Identity.Tokens(ctx, owner)
 			nodetest.NoError(t, err)
@@ -331,25 +332,25 @@ func TestTokens(t *testing.T) {
 		}
 		nodetest.WantEqual(t, "the personal list", ids(mine), []string{"tok_1"})
 		nodetest.WantEqual(t, "the organization's list", ids(ours), []string{"tok_2"})
-		nodetest.WantError(t, "revoking another's", c.Identity.RevokeToken(ctx, mine, "tok_2"), svc.NotFound("token"))
+		nodetest.WantError(t, "revoking another's", c.Identity.RevokeToken(ctx, mine, "tok_2"), domain.NotFound("token"))
 		nodetest.NoError(t, c.Identity.RevokeToken(ctx, ours, "tok_2"))
 		_, err = c.Authorize(orgSecret, "acme")
 		nodetest.WantError(t, "the revoked token", err, unknownToken())
-		nodetest.WantError(t, "revoking it twice", c.Identity.RevokeToken(ctx, ours, "tok_2"), svc.NotFound("token"))
+		nodetest.WantError(t, "revoking it twice", c.Identity.RevokeToken(ctx, ours, "tok_2"), domain.NotFound("token"))
 		nodetest.WantEqual(t, "the organization's list", ids(ours), []string(nil))
 		time.Sleep(time.Hour)
 		nodetest.WantEqual(t, "the personal list without the expired", ids(mine), []string(nil))
 		nodetest.NoError(t, c.Identity.RevokeToken(ctx, mine, "tok_1"))
 
 		past := nodetest.Clock()
-		_, _, err = c.Identity.MintToken(ctx, mine, svc.TokenSpec{Scopes: []svc.Scope{"all"}, ExpiresAt: &past})
-		nodetest.WantError(t, "a bad token", err, svc.Invalid(
-			svc.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."},
-			svc.FieldError{Field: "scopes", Code: "unknown_value", Message: `Unknown scope "all".`, Allowed: []string{"read", "write", "admin"}},
-			svc.FieldError{Field: "expiresAt", Code: "in_the_past", Message: "The token would have expired already."},
+		_, _, err = c.Identity.MintToken(ctx, mine, domain.TokenSpec{Scopes: []domain.Scope{"all"}, ExpiresAt: &past})
+		nodetest.WantError(t, "a bad token", err, domain.Invalid(
+			domain.FieldError{Field: "name", Code: "required", Message: "The name must not be empty."},
+			domain.FieldError{Field: "scopes", Code: "unknown_value", Message: `Unknown scope "all".`, Allowed: []string{"read", "write", "admin"}},
+			domain.FieldError{Field: "expiresAt", Code: "in_the_past", Message: "The token would have expired already."},
 		))
-		_, _, err = c.Identity.MintToken(ctx, svc.TokenOwner{User: ada, Org: "nothing"}, svc.TokenSpec{Name: "ci", Scopes: svc.Scopes()})
-		nodetest.WantError(t, "a token of no organization", err, svc.NotFound("organization"))
+		_, _, err = c.Identity.MintToken(ctx, domain.TokenOwner{User: ada, Org: "nothing"}, domain.TokenSpec{Name: "ci", Scopes: domain.Scopes()})
+		nodetest.WantError(t, "a token of no organization", err, domain.NotFound("organization"))
 	})
 }
 
@@ -358,9 +359,9 @@ func TestTokens(t *testing.T) {
 func TestAnInterruptedRevocation(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada := c.User("ada@example.com", "Ada")
-		owner := svc.TokenOwner{User: ada}
+		owner := domain.TokenOwner{User: ada}
 		c.Organization("Acme", ada)
-		token, secret := c.Mint(owner, svc.ScopeRead)
+		token, secret := c.Mint(owner, domain.ScopeRead)
 		c.Refuse = func(call *protos.Call) error {
 			if call.GetMethod() == "token.remove" {
 				return actorstest.ErrAway
@@ -376,21 +377,21 @@ func TestAnInterruptedRevocation(t *testing.T) {
 		nodetest.NoError(t, c.Identity.RevokeToken(t.Context(), owner, token.ID))
 		tokens, err := c.Identity.Tokens(t.Context(), owner)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the list", tokens, []svc.Token{})
+		nodetest.WantEqual(t, "the list", tokens, []domain.Token{})
 	})
 }
 
 // TestATokenThatWasListedOnlyCanBeRevoked stops a minting between its two steps.
 func TestATokenThatWasListedOnlyCanBeRevoked(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
-		owner := svc.TokenOwner{User: c.User("ada@example.com", "Ada")}
+		owner := domain.TokenOwner{User: c.User("ada@example.com", "Ada")}
 		c.Refuse = func(call *protos.Call) error {
 			if call.GetKind() == "token" {
 				return actorstest.ErrAway
 			}
 			return nil
 		}
-		_, _, err := c.Identity.MintToken(t.Context(), owner, svc.TokenSpec{Name: "ci", Scopes: svc.Scopes()})
+		_, _, err := c.Identity.MintToken(t.Context(), owner, domain.TokenSpec{Name: "ci", Scopes: domain.Scopes()})
 		if err == nil {
 			t.Error("an interrupted minting succeeds")
 		}
@@ -409,9 +410,9 @@ func TestEverythingSurvivesTheProcess(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada, bob := c.User("ada@example.com", "Ada"), c.User("bob@example.com", "Bob")
 		c.Organization("Acme", ada)
-		c.Seat(bob, svc.RoleAdmin)
-		nodetest.NoError(t, c.Identity.RemoveMember(t.Context(), "acme", svc.RoleOwner, bob.Email))
-		token, secret := c.Mint(svc.TokenOwner{User: ada}, svc.ScopeRead)
+		c.Seat(bob, domain.RoleAdmin)
+		nodetest.NoError(t, c.Identity.RemoveMember(t.Context(), "acme", domain.RoleOwner, bob.Email))
+		token, secret := c.Mint(domain.TokenOwner{User: ada}, domain.ScopeRead)
 		before, err := c.Authorize(secret, "acme")
 		nodetest.NoError(t, err)
 		c.EvictAll()
@@ -426,7 +427,7 @@ func TestEverythingSurvivesTheProcess(t *testing.T) {
 		nodetest.WantEqual(t, "the grant", after, before)
 		nodetest.WantEqual(t, "its token", after.Token, token)
 		// The first write of the new activation follows a deletion.
-		c.Seat(bob, svc.RoleViewer)
+		c.Seat(bob, domain.RoleViewer)
 		c.EvictAll()
 		synctest.Wait()
 		members, err := c.Identity.Members(t.Context(), "acme")
@@ -440,8 +441,8 @@ func TestEverythingSurvivesTheProcess(t *testing.T) {
 func TestReplays(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		body, other := [32]byte{1}, [32]byte{2}
-		underWay := svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
-		begin := func(token, key string, body [32]byte, sealed []byte, want *svc.Error) {
+		underWay := domain.Errorf(domain.CodeConflict, "A request with this Idempotency-Key is still under way.")
+		begin := func(token, key string, body [32]byte, sealed []byte, want *domain.Error) {
 			t.Helper()
 			got, err := c.Replays.Begin(t.Context(), token, key, body)
 			if want != nil || err != nil {
@@ -458,8 +459,8 @@ func TestReplays(t *testing.T) {
 		c.EvictAll()
 		synctest.Wait()
 		begin("tok_1", "key", body, []byte("sealed"), nil)
-		begin("tok_1", "key", other, nil, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body."))
-		begin("tok_2", "key", other, nil, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body."))
+		begin("tok_1", "key", other, nil, domain.Errorf(domain.CodeConflict, "The Idempotency-Key was used with another body."))
+		begin("tok_2", "key", other, nil, domain.Errorf(domain.CodeConflict, "The Idempotency-Key was used with another body."))
 		begin("tok_2", "key", body, nil, nil)
 		due, err := c.Store.Due(t.Context(), nodetest.Clock().Add(24*time.Hour), 10)
 		nodetest.NoError(t, err)
@@ -479,67 +480,67 @@ func TestASeatIsTakenByWhoIsInvited(t *testing.T) {
 		ada, bob := c.User("ada@example.com", "Ada"), c.User("bob@example.com", "Bob")
 		acme := c.Organization("Acme", ada)
 		c.Organization("Beta", bob)
-		invite := func(email, name string, role svc.Role) svc.Seat {
+		invite := func(email, name string, role domain.Role) signin.Seat {
 			t.Helper()
-			seat, err := c.Identity.OfferSeat(ctx, "acme", svc.RoleOwner, ada, svc.MemberSpec{Email: email, Name: name, Role: role})
+			seat, err := c.Identity.OfferSeat(ctx, "acme", domain.RoleOwner, ada, domain.MemberSpec{Email: email, Name: name, Role: role})
 			nodetest.NoError(t, err)
 			return seat
 		}
-		known, unknown := invite("Bob@example.com", "", svc.RoleAdmin), invite("new@example.com", "", svc.RoleAdmin)
-		want := svc.Invitation{ID: "inv_1", Email: "bob@example.com", Role: svc.RoleAdmin, InvitedBy: svc.LedgerActor{ID: ada.ID, Name: "Ada"}, CreatedAt: nodetest.Clock(), ExpiresAt: nodetest.Clock().Add(72 * time.Hour)}
-		nodetest.WantEqual(t, "the invitation of a known person", known, svc.Seat{Invitation: &want})
+		known, unknown := invite("Bob@example.com", "", domain.RoleAdmin), invite("new@example.com", "", domain.RoleAdmin)
+		want := signin.Invitation{ID: "inv_1", Email: "bob@example.com", Role: domain.RoleAdmin, InvitedBy: domain.LedgerActor{ID: ada.ID, Name: "Ada"}, CreatedAt: nodetest.Clock(), ExpiresAt: nodetest.Clock().Add(72 * time.Hour)}
+		nodetest.WantEqual(t, "the invitation of a known person", known, signin.Seat{Invitation: &want})
 		other := want
 		other.ID, other.Email = "inv_2", "new@example.com"
-		nodetest.WantEqual(t, "that of a stranger", unknown, svc.Seat{Invitation: &other})
+		nodetest.WantEqual(t, "that of a stranger", unknown, signin.Seat{Invitation: &other})
 		_, err := c.Identity.KnownUser(ctx, "new@example.com")
-		nodetest.WantError(t, "a stranger who is invited", err, svc.NotFound("user"))
+		nodetest.WantError(t, "a stranger who is invited", err, domain.NotFound("user"))
 		members, err := c.Identity.Members(ctx, "acme")
 		nodetest.NoError(t, err)
 		if len(members) != 1 {
 			t.Errorf("%d members before anybody has accepted", len(members))
 		}
-		_, secret := c.Mint(svc.TokenOwner{User: bob}, svc.Scopes()...)
+		_, secret := c.Mint(domain.TokenOwner{User: bob}, domain.Scopes()...)
 		_, err = c.Authorize(secret, "acme")
-		nodetest.WantError(t, "a token of the invited", err, svc.NotFound("organization"))
+		nodetest.WantError(t, "a token of the invited", err, domain.NotFound("organization"))
 
 		offers, err := c.Identity.Offers(ctx, bob)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "what bob is offered", offers, []svc.Offer{{Organization: acme, Invitation: want}})
+		nodetest.WantEqual(t, "what bob is offered", offers, []signin.Offer{{Organization: acme, Invitation: want}})
 		membership, err := c.Identity.AcceptOffer(ctx, bob, "acme")
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "the seat", membership, svc.Membership{Organization: acme, Role: svc.RoleAdmin})
+		nodetest.WantEqual(t, "the seat", membership, domain.Membership{Organization: acme, Role: domain.RoleAdmin})
 		_, err = c.Authorize(secret, "acme")
 		nodetest.NoError(t, err)
 		none, err := c.Identity.Offers(ctx, bob)
 		nodetest.NoError(t, err)
-		nodetest.WantEqual(t, "what bob is offered afterwards", none, []svc.Offer{})
+		nodetest.WantEqual(t, "what bob is offered afterwards", none, []signin.Offer{})
 		_, err = c.Identity.AcceptOffer(ctx, ada, "beta")
-		nodetest.WantError(t, "accepting what was not offered", err, svc.NotFound("invitation"))
+		nodetest.WantError(t, "accepting what was not offered", err, domain.NotFound("invitation"))
 		_, err = c.Identity.AcceptOffer(ctx, ada, "nothing")
-		nodetest.WantError(t, "accepting of nobody", err, svc.NotFound("invitation"))
+		nodetest.WantError(t, "accepting of nobody", err, domain.NotFound("invitation"))
 
 		// Invited users become known when they sign in, and may refuse.
 		_, err = c.Identity.Enter(ctx, "nobody@example.com")
-		nodetest.WantError(t, "signing in uninvited", err, svc.NotFound("user"))
-		invite("new@example.com", "Newt", svc.RoleViewer)
+		nodetest.WantError(t, "signing in uninvited", err, domain.NotFound("user"))
+		invite("new@example.com", "Newt", domain.RoleViewer)
 		newt, err := c.Identity.Enter(ctx, "NEW@example.com")
 		nodetest.NoError(t, err)
 		nodetest.WantEqual(t, "the name of the invited", newt.Name, "Newt")
 		nodetest.NoError(t, c.Identity.DeclineOffer(ctx, newt, "acme"))
-		nodetest.WantError(t, "refusing twice", c.Identity.DeclineOffer(ctx, newt, "acme"), svc.NotFound("invitation"))
+		nodetest.WantError(t, "refusing twice", c.Identity.DeclineOffer(ctx, newt, "acme"), domain.NotFound("invitation"))
 
 		// An invitation that is withdrawn or too old seats no user.
-		invite("new@example.com", "", svc.RoleViewer)
-		_, err = c.Identity.WithdrawSeat(ctx, "acme", svc.RoleMember, "new@example.com")
-		nodetest.WantError(t, "withdrawing as a member", err, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."})
-		_, err = c.Identity.WithdrawSeat(ctx, "acme", svc.RoleAdmin, "New@example.com")
+		invite("new@example.com", "", domain.RoleViewer)
+		_, err = c.Identity.WithdrawSeat(ctx, "acme", domain.RoleMember, "new@example.com")
+		nodetest.WantError(t, "withdrawing as a member", err, &domain.Error{Code: domain.CodeForbidden, Reason: "role_required", Message: "Only an administrator changes members."})
+		_, err = c.Identity.WithdrawSeat(ctx, "acme", domain.RoleAdmin, "New@example.com")
 		nodetest.NoError(t, err)
 		_, err = c.Identity.AcceptOffer(ctx, newt, "acme")
-		nodetest.WantError(t, "accepting what was withdrawn", err, svc.NotFound("invitation"))
-		invite("new@example.com", "", svc.RoleViewer)
+		nodetest.WantError(t, "accepting what was withdrawn", err, domain.NotFound("invitation"))
+		invite("new@example.com", "", domain.RoleViewer)
 		time.Sleep(72 * time.Hour)
 		_, err = c.Identity.AcceptOffer(ctx, newt, "acme")
-		nodetest.WantError(t, "accepting too late", err, svc.NotFound("invitation"))
+		nodetest.WantError(t, "accepting too late", err, domain.NotFound("invitation"))
 		seats, err := c.Identity.Seats(ctx, "acme")
 		nodetest.NoError(t, err)
 		if len(seats) != 2 || seats[0].Member.User != ada || seats[1].Member.User != bob {
@@ -555,28 +556,28 @@ func TestInvitationsAreBounded(t *testing.T) {
 		ada, victim := c.User("ada@example.com", "Ada"), c.User("victim@example.com", "Victim")
 		c.Organization("Acme", ada)
 		invite := func(org, email string) error {
-			_, err := c.Identity.OfferSeat(ctx, org, svc.RoleOwner, ada, svc.MemberSpec{Email: email, Role: svc.RoleViewer})
+			_, err := c.Identity.OfferSeat(ctx, org, domain.RoleOwner, ada, domain.MemberSpec{Email: email, Role: domain.RoleViewer})
 			return err
 		}
-		for n := range svc.MaxInvitations {
+		for n := range signin.MaxInvitations {
 			nodetest.NoError(t, invite("acme", fmt.Sprintf("p%d@example.com", n)))
 		}
 		full := invite("acme", "one.more@example.com")
-		if svc.CodeOf(full) != svc.CodeConflict {
+		if domain.CodeOf(full) != domain.CodeConflict {
 			t.Errorf("one more: %v", full)
 		}
 		nodetest.NoError(t, invite("acme", "p0@example.com")) // again
-		time.Sleep(svc.InvitationTime)
+		time.Sleep(signin.InvitationTime)
 		nodetest.NoError(t, invite("acme", "one.more@example.com"))
-		for n := range svc.MaxOffers + 5 {
+		for n := range signin.MaxOffers + 5 {
 			time.Sleep(time.Second)
 			org := c.Organization(fmt.Sprintf("Org %d", n), ada)
 			nodetest.NoError(t, invite(org.Slug, victim.Email))
 		}
 		offers, err := c.Identity.Offers(ctx, victim)
 		nodetest.NoError(t, err)
-		if len(offers) != svc.MaxOffers {
-			t.Errorf("%d offers, want the newest %d", len(offers), svc.MaxOffers)
+		if len(offers) != signin.MaxOffers {
+			t.Errorf("%d offers, want the newest %d", len(offers), signin.MaxOffers)
 		}
 	})
 }
@@ -587,8 +588,8 @@ func TestLastUseIsListed(t *testing.T) {
 	nodetest.WithClients(t, identity.Limits{}, func(t *testing.T, c *nodetest.Clients) {
 		ada := c.User("ada@example.com", "Ada")
 		c.Organization("Acme", ada)
-		for _, owner := range []svc.TokenOwner{{User: ada}, {User: ada, Org: "acme"}} {
-			_, secret := c.Mint(owner, svc.ScopeRead)
+		for _, owner := range []domain.TokenOwner{{User: ada}, {User: ada, Org: "acme"}} {
+			_, secret := c.Mint(owner, domain.ScopeRead)
 			last := func() *time.Time {
 				t.Helper()
 				tokens, err := c.Identity.Tokens(t.Context(), owner)
@@ -614,7 +615,7 @@ func TestLastUseIsListed(t *testing.T) {
 			if got := last(); got != nil {
 				t.Errorf("a note that was lost tells %s", got)
 			}
-			time.Sleep(svc.UseGrain)
+			time.Sleep(domain.UseGrain)
 			first := nodetest.Clock().Truncate(time.Minute)
 			puts := len(c.Store.Puts())
 			for range 100 {
@@ -625,7 +626,7 @@ func TestLastUseIsListed(t *testing.T) {
 				t.Errorf("100 requests cost %d writes, want 1", wrote)
 			}
 			nodetest.WantEqual(t, "the first use", last(), &first)
-			time.Sleep(svc.UseGrain)
+			time.Sleep(domain.UseGrain)
 			next := nodetest.Clock().Truncate(time.Minute)
 			use()
 			nodetest.WantEqual(t, "the next use", last(), &next)

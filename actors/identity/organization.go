@@ -6,8 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/signin"
 )
 
 // The organization actor.
@@ -25,19 +26,19 @@ const kindOrganization = "organization"
 
 type organization struct {
 	org     *orgRecord
-	members map[string]svc.Member
+	members map[string]domain.Member
 	// apps holds the record from which each application was created, by slug. The slug is reserved here before the
 	// application exists, so an interrupted creation is completed by the next read.
 	apps   map[string]AppRecord
 	tokens map[string]tokenRecord
 	// invitations holds the offered seats, by the identity of the user's actor.
-	invitations map[string]svc.Invitation
+	invitations map[string]signin.Invitation
 }
 
 type (
 	createOrganization struct {
-		Organization svc.Organization `json:"organization"`
-		Owner        svc.User         `json:"owner"`
+		Organization domain.Organization `json:"organization"`
+		Owner        domain.User         `json:"owner"`
 	}
 	renameOrganization struct {
 		Name string `json:"name"`
@@ -46,13 +47,13 @@ type (
 		UserID string `json:"userId"`
 	}
 	putMember struct {
-		Actor svc.Role `json:"actor"`
-		User  svc.User `json:"user"`
-		Role  svc.Role `json:"role"`
+		Actor domain.Role `json:"actor"`
+		User  domain.User `json:"user"`
+		Role  domain.Role `json:"role"`
 	}
 	removeMember struct {
-		Actor svc.Role `json:"actor"`
-		Email string   `json:"email"`
+		Actor domain.Role `json:"actor"`
+		Email string      `json:"email"`
 	}
 	listApps struct {
 		After string `json:"after"`
@@ -63,8 +64,8 @@ type (
 		More bool        `json:"more"`
 	}
 	reserveApp struct {
-		Spec svc.AppSpec `json:"spec"`
-		IDs  svc.AppIDs  `json:"ids"`
+		Spec domain.AppSpec `json:"spec"`
+		IDs  domain.AppIDs  `json:"ids"`
 	}
 	findApp struct {
 		Slug string `json:"slug"`
@@ -96,13 +97,13 @@ func (o *organization) Admit(_ time.Time, method string) error {
 	case o.org != nil && slices.Contains(afterDeletion(), method):
 		return nil
 	case method == "token.use":
-		return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+		return domain.Errorf(domain.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
-	return svc.NotFound("organization")
+	return domain.NotFound("organization")
 }
 
-func (o *organization) Restore(entities []svc.Entity) error {
-	*o = organization{members: map[string]svc.Member{}, apps: map[string]AppRecord{}, tokens: map[string]tokenRecord{}, invitations: map[string]svc.Invitation{}}
+func (o *organization) Restore(entities []domain.Entity) error {
+	*o = organization{members: map[string]domain.Member{}, apps: map[string]AppRecord{}, tokens: map[string]tokenRecord{}, invitations: map[string]signin.Invitation{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -111,9 +112,9 @@ func (o *organization) Restore(entities []svc.Entity) error {
 			org, err = grain.Decode[orgRecord](entity)
 			o.org = &org
 		case "member":
-			o.members[entity.ID], err = grain.Decode[svc.Member](entity)
+			o.members[entity.ID], err = grain.Decode[domain.Member](entity)
 		case "invitation":
-			o.invitations[entity.ID], err = grain.Decode[svc.Invitation](entity)
+			o.invitations[entity.ID], err = grain.Decode[signin.Invitation](entity)
 		case "app":
 			o.apps[entity.ID], err = grain.Decode[AppRecord](entity)
 		case "token":
@@ -126,40 +127,40 @@ func (o *organization) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-func (o *organization) onCreate(now time.Time, m createOrganization) (grain.Outcome[svc.Organization], error) {
+func (o *organization) onCreate(now time.Time, m createOrganization) (grain.Outcome[domain.Organization], error) {
 	if o.org != nil {
 		if o.org.ID == m.Organization.ID {
 			return grain.Again(o.org.Organization), nil
 		}
-		return grain.Outcome[svc.Organization]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used.", m.Organization.Slug)
+		return grain.Outcome[domain.Organization]{}, domain.Errorf(domain.CodeConflict, "The slug %q is already used.", m.Organization.Slug)
 	}
-	owner := svc.Member{User: m.Owner, Role: svc.RoleOwner, JoinedAt: now}
+	owner := domain.Member{User: m.Owner, Role: domain.RoleOwner, JoinedAt: now}
 	org := m.Organization
 	o.org = &orgRecord{Organization: org}
 	o.members[m.Owner.ID] = owner
 	return grain.Answer(org, grain.Put("organization", org.ID, *o.org), grain.Put("member", m.Owner.ID, owner)), nil
 }
 
-func (o *organization) onGet(time.Time, grain.None) (grain.Outcome[svc.Organization], error) {
+func (o *organization) onGet(time.Time, grain.None) (grain.Outcome[domain.Organization], error) {
 	return grain.Answer(o.org.Organization), nil
 }
 
-func (o *organization) onRename(_ time.Time, m renameOrganization) (grain.Outcome[svc.Organization], error) {
+func (o *organization) onRename(_ time.Time, m renameOrganization) (grain.Outcome[domain.Organization], error) {
 	o.org.Name = m.Name
 	return grain.Answer(o.org.Organization, grain.Put("organization", o.org.ID, *o.org)), nil
 }
 
-func (o *organization) onRole(_ time.Time, m findRole) (grain.Outcome[svc.Membership], error) {
+func (o *organization) onRole(_ time.Time, m findRole) (grain.Outcome[domain.Membership], error) {
 	member, seated := o.members[m.UserID]
 	if !seated {
-		return grain.Outcome[svc.Membership]{}, svc.NotFound("organization")
+		return grain.Outcome[domain.Membership]{}, domain.NotFound("organization")
 	}
-	return grain.Answer(svc.Membership{Organization: o.org.Organization, Role: member.Role}), nil
+	return grain.Answer(domain.Membership{Organization: o.org.Organization, Role: member.Role}), nil
 }
 
 // seats returns the members, the longest seated first.
-func (o *organization) seats() []svc.Member {
-	return slices.SortedFunc(maps.Values(o.members), func(a, b svc.Member) int {
+func (o *organization) seats() []domain.Member {
+	return slices.SortedFunc(maps.Values(o.members), func(a, b domain.Member) int {
 		if order := a.JoinedAt.Compare(b.JoinedAt); order != 0 {
 			return order
 		}
@@ -167,14 +168,14 @@ func (o *organization) seats() []svc.Member {
 	})
 }
 
-func (o *organization) onMembers(time.Time, grain.None) (grain.Outcome[[]svc.Member], error) {
+func (o *organization) onMembers(time.Time, grain.None) (grain.Outcome[[]domain.Member], error) {
 	return grain.Answer(o.seats()), nil
 }
 
-func (o *organization) onPutMember(now time.Time, m putMember) (grain.Outcome[svc.Member], error) {
-	email, _ := svc.NormaliseEmail(m.User.Email)
-	if err := svc.CheckMemberChange(o.seats(), m.Actor, email, m.Role); err != nil {
-		return grain.Outcome[svc.Member]{}, err
+func (o *organization) onPutMember(now time.Time, m putMember) (grain.Outcome[domain.Member], error) {
+	email, _ := domain.NormaliseEmail(m.User.Email)
+	if err := domain.CheckMemberChange(o.seats(), m.Actor, email, m.Role); err != nil {
+		return grain.Outcome[domain.Member]{}, err
 	}
 	member, seated := o.members[m.User.ID]
 	if !seated {
@@ -185,17 +186,17 @@ func (o *organization) onPutMember(now time.Time, m putMember) (grain.Outcome[sv
 	return grain.Answer(member, append([]grain.Write{grain.Put("member", m.User.ID, member)}, o.forget(userIdentity(email))...)...), nil
 }
 
-func (o *organization) onRemoveMember(_ time.Time, m removeMember) (grain.Outcome[svc.Member], error) {
-	if err := svc.CheckMemberChange(o.seats(), m.Actor, m.Email, ""); err != nil {
-		return grain.Outcome[svc.Member]{}, err
+func (o *organization) onRemoveMember(_ time.Time, m removeMember) (grain.Outcome[domain.Member], error) {
+	if err := domain.CheckMemberChange(o.seats(), m.Actor, m.Email, ""); err != nil {
+		return grain.Outcome[domain.Member]{}, err
 	}
 	for id, member := range o.members {
-		if email, _ := svc.NormaliseEmail(member.User.Email); email == m.Email {
+		if email, _ := domain.NormaliseEmail(member.User.Email); email == m.Email {
 			delete(o.members, id)
 			return grain.Answer(member, append([]grain.Write{grain.Delete("member", id)}, o.orphan(id)...)...), nil
 		}
 	}
-	return grain.Outcome[svc.Member]{}, svc.NotFound("member")
+	return grain.Outcome[domain.Member]{}, domain.NotFound("member")
 }
 
 func (o *organization) onReserveApp(now time.Time, m reserveApp) (grain.Outcome[AppRecord], error) {
@@ -206,11 +207,11 @@ func (o *organization) onReserveApp(now time.Time, m reserveApp) (grain.Outcome[
 	}
 	slug := m.Spec.Slug
 	if slug == "" {
-		slug = svc.DeriveSlug(m.Spec.Name, func(s string) bool { _, taken := o.apps[s]; return taken })
+		slug = domain.DeriveSlug(m.Spec.Name, func(s string) bool { _, taken := o.apps[s]; return taken })
 	} else if _, taken := o.apps[slug]; taken {
-		return grain.Outcome[AppRecord]{}, svc.Errorf(svc.CodeConflict, "The slug %q is already used in this organization.", slug)
+		return grain.Outcome[AppRecord]{}, domain.Errorf(domain.CodeConflict, "The slug %q is already used in this organization.", slug)
 	}
-	record := RecordApp(svc.NewApplication(m.Spec, slug, o.org.Organization, m.IDs, now))
+	record := RecordApp(domain.NewApplication(m.Spec, slug, o.org.Organization, m.IDs, now))
 	o.apps[slug] = record
 	return grain.Answer(record, grain.Put("app", slug, record)), nil
 }
@@ -218,7 +219,7 @@ func (o *organization) onReserveApp(now time.Time, m reserveApp) (grain.Outcome[
 func (o *organization) onFindApp(_ time.Time, m findApp) (grain.Outcome[AppRecord], error) {
 	record, found := o.apps[m.Slug]
 	if !found || record.DeletedAt != nil {
-		return grain.Outcome[AppRecord]{}, svc.NotFound("application")
+		return grain.Outcome[AppRecord]{}, domain.NotFound("application")
 	}
 	return grain.Answer(record), nil
 }

@@ -3,8 +3,8 @@ package identity
 import (
 	"context"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // Slugs is the client of organizations as the owners of the slugs of their applications.
@@ -14,12 +14,12 @@ type Slugs struct {
 
 // Reserve reserves the slug of a new application, and returns the application that is to be created under it. It fails
 // with conflict if a slug that the caller chose is taken.
-func (s Slugs) Reserve(ctx context.Context, org string, spec svc.AppSpec, ids svc.AppIDs) (AppRecord, error) {
+func (s Slugs) Reserve(ctx context.Context, org string, spec domain.AppSpec, ids domain.AppIDs) (AppRecord, error) {
 	return organizationReserveApp.Ask(ctx, s.Actors, org, reserveApp{Spec: spec, IDs: ids})
 }
 
 // Find returns the application of a reserved slug. It fails with not_found if the slug is not reserved.
-func (s Slugs) Find(ctx context.Context, ref svc.AppRef) (AppRecord, error) {
+func (s Slugs) Find(ctx context.Context, ref domain.AppRef) (AppRecord, error) {
 	return organizationFindApp.Ask(ctx, s.Actors, ref.Org, findApp{Slug: ref.App})
 }
 
@@ -33,18 +33,18 @@ func (s Slugs) List(ctx context.Context, org, after string, limit int) (slugs []
 }
 
 // Delete removes an application from the lists of its organization; its slug stays reserved. It may be repeated.
-func (s Slugs) Delete(ctx context.Context, ref svc.AppRef) (AppRecord, error) {
+func (s Slugs) Delete(ctx context.Context, ref domain.AppRef) (AppRecord, error) {
 	return organizationDeleteApp.Ask(ctx, s.Actors, ref.Org, deleteApp{Slug: ref.App})
 }
 
 // NotePasses records how often the stored data of a deletion was removed. It may be repeated.
-func (s Slugs) NotePasses(ctx context.Context, deletion svc.Deletion) error {
+func (s Slugs) NotePasses(ctx context.Context, deletion domain.Deletion) error {
 	_, err := organizationNotePasses.Ask(ctx, s.Actors, deletion.App.Org, notePasses{Slug: deletion.App.App, Passes: deletion.Passes})
 	return err
 }
 
 // DeletionOf returns the deletion that an entity of an organization records, or nil.
-func DeletionOf(entity svc.Entity, skipped grain.Skipped) *svc.Deletion {
+func DeletionOf(entity domain.Entity, skipped grain.Skipped) *domain.Deletion {
 	switch entity.Kind {
 	case "app":
 		if record := grain.DecodeOrSkip[AppRecord](entity, skipped); record != nil && record.DeletedAt != nil {
@@ -53,7 +53,7 @@ func DeletionOf(entity svc.Entity, skipped grain.Skipped) *svc.Deletion {
 		}
 	case "organization":
 		if record := grain.DecodeOrSkip[orgRecord](entity, skipped); record != nil && record.DeletedAt != nil {
-			return &svc.Deletion{App: svc.AppRef{Org: record.Slug}, At: *record.DeletedAt, Passes: record.Passes}
+			return &domain.Deletion{App: domain.AppRef{Org: record.Slug}, At: *record.DeletedAt, Passes: record.Passes}
 		}
 	}
 	return nil

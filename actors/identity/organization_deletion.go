@@ -5,8 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/signin"
 )
 
 // The deletion of applications and of the organization itself, of the organization actor. Their slugs stay taken:
@@ -14,7 +15,7 @@ import (
 
 // orgRecord is the stored form of an organization.
 type orgRecord struct {
-	svc.Organization
+	domain.Organization
 	// DeletedAt is when the organization was deleted.
 	DeletedAt *time.Time `json:"deletedAt,omitempty"`
 	// Passes counts how often the stored data of the deleted organization was removed.
@@ -32,8 +33,8 @@ type (
 	}
 	// deletedOrg lists the members and applications of an organization at its deletion.
 	deletedOrg struct {
-		Members []svc.Member `json:"members"`
-		Apps    []AppRecord  `json:"apps"`
+		Members []domain.Member `json:"members"`
+		Apps    []AppRecord     `json:"apps"`
 	}
 )
 
@@ -54,7 +55,7 @@ func (o *organization) onDeleteApp(now time.Time, m deleteApp) (grain.Outcome[Ap
 	record, found := o.apps[m.Slug]
 	switch {
 	case !found:
-		return grain.Outcome[AppRecord]{}, svc.NotFound("application")
+		return grain.Outcome[AppRecord]{}, domain.NotFound("application")
 	case record.DeletedAt != nil:
 		return grain.Again(record), nil
 	}
@@ -88,7 +89,7 @@ func (o *organization) onDelete(now time.Time, _ grain.None) (grain.Outcome[dele
 	remove("invitation", slices.Sorted(maps.Keys(o.invitations)))
 	remove("token", slices.Sorted(maps.Keys(o.tokens)))
 	had.Apps = o.allApps()
-	o.members, o.invitations, o.tokens = map[string]svc.Member{}, map[string]svc.Invitation{}, map[string]tokenRecord{}
+	o.members, o.invitations, o.tokens = map[string]domain.Member{}, map[string]signin.Invitation{}, map[string]tokenRecord{}
 	result := grain.Answer(had, writes...)
 	result.About = o.org.ID
 	return result, nil

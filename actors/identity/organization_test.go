@@ -6,14 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/signin"
 )
 
-func testTokenRecord(id string, owner svc.User, expires *time.Time) tokenRecord {
-	return tokenRecord{Token: svc.Token{
-		ID: id, Kind: svc.TokenPersonal, Name: "ci", Scopes: []svc.Scope{svc.ScopeRead}, User: &owner,
+func testTokenRecord(id string, owner domain.User, expires *time.Time) tokenRecord {
+	return tokenRecord{Token: domain.Token{
+		ID: id, Kind: domain.TokenPersonal, Name: "ci", Scopes: []domain.Scope{domain.ScopeRead}, User: &owner,
 		Last4: "abcd", CreatedAt: actorstest.Epoch(), ExpiresAt: expires,
 	}, Hash: "hash-" + id}
 }
@@ -24,22 +25,24 @@ func testApp(n uint64, slug, name string, created time.Time) AppRecord {
 }
 
 func TestOrganizationLife(t *testing.T) {
-	noOrg := svc.NotFound("organization")
-	renamed := svc.Organization{ID: "org_1", Slug: "acme", Name: "Acme & Co"}
-	seat := func(user svc.User, role svc.Role, joined time.Duration) svc.Member {
-		return svc.Member{User: user, Role: role, JoinedAt: actorstest.At(joined)}
+	noOrg := domain.NotFound("organization")
+	renamed := domain.Organization{ID: "org_1", Slug: "acme", Name: "Acme & Co"}
+	seat := func(user domain.User, role domain.Role, joined time.Duration) domain.Member {
+		return domain.Member{User: user, Role: role, JoinedAt: actorstest.At(joined)}
 	}
-	owner := func(m svc.User, role svc.Role) putMember { return putMember{Actor: svc.RoleOwner, User: m, Role: role} }
+	owner := func(m domain.User, role domain.Role) putMember {
+		return putMember{Actor: domain.RoleOwner, User: m, Role: role}
+	}
 	forbidden := func(message string) error {
-		return &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: message}
+		return &domain.Error{Code: domain.CodeForbidden, Reason: "role_required", Message: message}
 	}
-	lastOwner := &svc.Error{Code: svc.CodeConflict, Reason: "last_owner", Message: "The last owner can be neither removed nor demoted."}
-	robert := svc.User{ID: "usr_2", Email: "bob@example.com", Name: "Robert"}
+	lastOwner := &domain.Error{Code: domain.CodeConflict, Reason: "last_owner", Message: "The last owner can be neither removed nor demoted."}
+	robert := domain.User{ID: "usr_2", Email: "bob@example.com", Name: "Robert"}
 	tok1, tok2 := testTokenRecord("tok_1", robert, nil), testTokenRecord("tok_2", actorstest.Cyd(), nil)
-	danUser := svc.User{ID: "usr_4", Email: "dan@example.com", Name: "Dan"}
-	dan := svc.Invitation{ID: "inv_1", Email: danUser.Email, Role: svc.RoleViewer, InvitedBy: svc.LedgerActor{ID: "usr_2", Name: "Robert"}, CreatedAt: actorstest.At(0), ExpiresAt: actorstest.At(time.Hour)}
+	danUser := domain.User{ID: "usr_4", Email: "dan@example.com", Name: "Dan"}
+	dan := signin.Invitation{ID: "inv_1", Email: danUser.Email, Role: domain.RoleViewer, InvitedBy: domain.LedgerActor{ID: "usr_2", Name: "Robert"}, CreatedAt: actorstest.At(0), ExpiresAt: actorstest.At(time.Hour)}
 	danOwner, danKey := dan, userIdentity(dan.Email)
-	danOwner.Role = svc.RoleOwner
+	danOwner.Role = domain.RoleOwner
 	orphan, adopted := tok1, testTokenRecord("tok_1", actorstest.Cyd(), nil)
 	orphan.Orphaned = true
 	shop := testApp(1, "shop", "Shop", actorstest.At(20*time.Second))
@@ -49,7 +52,7 @@ func TestOrganizationLife(t *testing.T) {
 		record.Organization = renamed
 	}
 	reserve := func(slug, name string, n uint64) reserveApp {
-		return reserveApp{Spec: svc.AppSpec{Name: name, Slug: slug}, IDs: actorstest.AppIDs(n)}
+		return reserveApp{Spec: domain.AppSpec{Name: name, Slug: slug}, IDs: actorstest.AppIDs(n)}
 	}
 	var steps []actorstest.Step
 	for _, method := range organizationKind.Methods() {
@@ -63,11 +66,11 @@ func TestOrganizationLife(t *testing.T) {
 		steps = append(steps, actorstest.Step{Name: "before it exists", Method: method, Message: grain.None{}, Err: refusal})
 	}
 	steps = append(steps, []actorstest.Step{
-		{Name: "create", Method: "create", Message: createOrganization{actorstest.Acme(), actorstest.Ada()}, Want: grain.Answer[any](actorstest.Acme(), grain.Put("organization", "org_1", actorstest.Acme()), grain.Put("member", "usr_1", seat(actorstest.Ada(), svc.RoleOwner, 0)))},
+		{Name: "create", Method: "create", Message: createOrganization{actorstest.Acme(), actorstest.Ada()}, Want: grain.Answer[any](actorstest.Acme(), grain.Put("organization", "org_1", actorstest.Acme()), grain.Put("member", "usr_1", seat(actorstest.Ada(), domain.RoleOwner, 0)))},
 		{Name: "create again with the same id", After: 1, Method: "create", Message: createOrganization{actorstest.Acme(), actorstest.Ada()}, Want: grain.Answer[any](actorstest.Acme())},
 		{
-			Name: "create by somebody else", After: 1, Method: "create", Message: createOrganization{svc.Organization{ID: "org_2", Slug: "acme", Name: "Other"}, actorstest.Bob()},
-			Err: svc.Errorf(svc.CodeConflict, `The slug "acme" is already used.`),
+			Name: "create by somebody else", After: 1, Method: "create", Message: createOrganization{domain.Organization{ID: "org_2", Slug: "acme", Name: "Other"}, actorstest.Bob()},
+			Err: domain.Errorf(domain.CodeConflict, `The slug "acme" is already used.`),
 		},
 		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](actorstest.Acme())},
 		{
@@ -75,66 +78,66 @@ func TestOrganizationLife(t *testing.T) {
 			Want: grain.Answer[any](renamed, grain.Put("organization", "org_1", renamed)),
 		},
 
-		{Name: "role of the owner", Method: "role", Message: findRole{"usr_1"}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleOwner})},
+		{Name: "role of the owner", Method: "role", Message: findRole{"usr_1"}, Want: grain.Answer[any](domain.Membership{Organization: renamed, Role: domain.RoleOwner})},
 		{Name: "role of a stranger", Method: "role", Message: findRole{"usr_2"}, Err: noOrg},
 		{
-			Name: "seat", After: 10 * time.Second, Method: "member.put", Message: owner(actorstest.Bob(), svc.RoleAdmin),
-			Want: grain.Answer[any](seat(actorstest.Bob(), svc.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(actorstest.Bob(), svc.RoleAdmin, 10*time.Second))),
+			Name: "seat", After: 10 * time.Second, Method: "member.put", Message: owner(actorstest.Bob(), domain.RoleAdmin),
+			Want: grain.Answer[any](seat(actorstest.Bob(), domain.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(actorstest.Bob(), domain.RoleAdmin, 10*time.Second))),
 		},
 		{
-			Name: "an admin seats a viewer", After: 11 * time.Second, Method: "member.put", Message: putMember{svc.RoleAdmin, actorstest.Cyd(), svc.RoleViewer},
-			Want: grain.Answer[any](seat(actorstest.Cyd(), svc.RoleViewer, 11*time.Second), grain.Put("member", "usr_3", seat(actorstest.Cyd(), svc.RoleViewer, 11*time.Second))),
+			Name: "an admin seats a viewer", After: 11 * time.Second, Method: "member.put", Message: putMember{domain.RoleAdmin, actorstest.Cyd(), domain.RoleViewer},
+			Want: grain.Answer[any](seat(actorstest.Cyd(), domain.RoleViewer, 11*time.Second), grain.Put("member", "usr_3", seat(actorstest.Cyd(), domain.RoleViewer, 11*time.Second))),
 		},
 		{
-			Name: "a new name keeps the seat", After: 12 * time.Second, Method: "member.put", Message: owner(robert, svc.RoleAdmin),
-			Want: grain.Answer[any](seat(robert, svc.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second))),
+			Name: "a new name keeps the seat", After: 12 * time.Second, Method: "member.put", Message: owner(robert, domain.RoleAdmin),
+			Want: grain.Answer[any](seat(robert, domain.RoleAdmin, 10*time.Second), grain.Put("member", "usr_2", seat(robert, domain.RoleAdmin, 10*time.Second))),
 		},
 		{
-			Name: "a member seats nobody", Method: "member.put", Message: putMember{svc.RoleMember, actorstest.Cyd(), svc.RoleMember},
+			Name: "a member seats nobody", Method: "member.put", Message: putMember{domain.RoleMember, actorstest.Cyd(), domain.RoleMember},
 			Err: forbidden("Only an administrator changes members."),
 		},
 		{
-			Name: "an admin makes no owner", Method: "member.put", Message: putMember{svc.RoleAdmin, actorstest.Cyd(), svc.RoleOwner},
+			Name: "an admin makes no owner", Method: "member.put", Message: putMember{domain.RoleAdmin, actorstest.Cyd(), domain.RoleOwner},
 			Err: forbidden("Only an owner makes or unmakes owners."),
 		},
 		{
-			Name: "an admin unmakes no owner", Method: "member.remove", Message: removeMember{svc.RoleAdmin, actorstest.Ada().Email},
+			Name: "an admin unmakes no owner", Method: "member.remove", Message: removeMember{domain.RoleAdmin, actorstest.Ada().Email},
 			Err: forbidden("Only an owner makes or unmakes owners."),
 		},
-		{Name: "the last owner is not demoted", Method: "member.put", Message: owner(actorstest.Ada(), svc.RoleAdmin), Err: lastOwner},
-		{Name: "the last owner is not removed", Method: "member.remove", Message: removeMember{svc.RoleOwner, actorstest.Ada().Email}, Err: lastOwner},
-		{Name: "nobody is removed twice", Method: "member.remove", Message: removeMember{svc.RoleOwner, "dan@example.com"}, Err: svc.NotFound("member")},
+		{Name: "the last owner is not demoted", Method: "member.put", Message: owner(actorstest.Ada(), domain.RoleAdmin), Err: lastOwner},
+		{Name: "the last owner is not removed", Method: "member.remove", Message: removeMember{domain.RoleOwner, actorstest.Ada().Email}, Err: lastOwner},
+		{Name: "nobody is removed twice", Method: "member.remove", Message: removeMember{domain.RoleOwner, "dan@example.com"}, Err: domain.NotFound("member")},
 		{
-			Name: "a second owner", After: 13 * time.Second, Method: "member.put", Message: owner(actorstest.Cyd(), svc.RoleOwner),
-			Want: grain.Answer[any](seat(actorstest.Cyd(), svc.RoleOwner, 11*time.Second), grain.Put("member", "usr_3", seat(actorstest.Cyd(), svc.RoleOwner, 11*time.Second))),
+			Name: "a second owner", After: 13 * time.Second, Method: "member.put", Message: owner(actorstest.Cyd(), domain.RoleOwner),
+			Want: grain.Answer[any](seat(actorstest.Cyd(), domain.RoleOwner, 11*time.Second), grain.Put("member", "usr_3", seat(actorstest.Cyd(), domain.RoleOwner, 11*time.Second))),
 		},
 		{
-			Name: "then the first may go", Method: "member.remove", Message: removeMember{svc.RoleOwner, actorstest.Ada().Email},
-			Want: grain.Answer[any](seat(actorstest.Ada(), svc.RoleOwner, 0), grain.Delete("member", "usr_1")),
+			Name: "then the first may go", Method: "member.remove", Message: removeMember{domain.RoleOwner, actorstest.Ada().Email},
+			Want: grain.Answer[any](seat(actorstest.Ada(), domain.RoleOwner, 0), grain.Delete("member", "usr_1")),
 		},
 		{Name: "and has no role", Method: "role", Message: findRole{"usr_1"}, Err: noOrg},
 		{
 			Name: "members by age of their seats", Method: "members", Message: grain.None{},
-			Want: grain.Answer[any]([]svc.Member{seat(robert, svc.RoleAdmin, 10*time.Second), seat(actorstest.Cyd(), svc.RoleOwner, 11*time.Second)}),
+			Want: grain.Answer[any]([]domain.Member{seat(robert, domain.RoleAdmin, 10*time.Second), seat(actorstest.Cyd(), domain.RoleOwner, 11*time.Second)}),
 		},
 
-		{Name: "offer a seat", Method: "offer", Message: offerSeat{svc.RoleAdmin, dan}, Want: grain.Answer[any](svc.Seat{Invitation: &dan}, grain.Put("invitation", danKey, dan))},
-		{Name: "seats, the offered last", Method: "seats", Message: grain.None{}, Want: grain.Answer[any]([]svc.Seat{{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, {Member: seat(actorstest.Cyd(), svc.RoleOwner, 11*time.Second)}, {Invitation: &dan}})},
-		{Name: "the offer", Method: "offer.get", Message: answerOffer{Person: danKey}, Want: grain.Answer[any](svc.Offer{Organization: renamed, Invitation: dan})},
+		{Name: "offer a seat", Method: "offer", Message: offerSeat{domain.RoleAdmin, dan}, Want: grain.Answer[any](signin.Seat{Invitation: &dan}, grain.Put("invitation", danKey, dan))},
+		{Name: "seats, the offered last", Method: "seats", Message: grain.None{}, Want: grain.Answer[any]([]signin.Seat{{Member: seat(robert, domain.RoleAdmin, 10*time.Second)}, {Member: seat(actorstest.Cyd(), domain.RoleOwner, 11*time.Second)}, {Invitation: &dan}})},
+		{Name: "the offer", Method: "offer.get", Message: answerOffer{Person: danKey}, Want: grain.Answer[any](signin.Offer{Organization: renamed, Invitation: dan})},
 		{Name: "is refused", Method: "offer.decline", Message: answerOffer{Person: danKey}, Want: grain.Answer[any](grain.None{}, grain.Delete("invitation", danKey))},
-		{Name: "and is gone", Method: "offer.get", Message: answerOffer{Person: danKey}, Err: svc.NotFound("invitation")},
-		{Name: "an admin offers no owner's seat", Method: "offer", Message: offerSeat{svc.RoleAdmin, danOwner}, Err: forbidden("Only an owner makes or unmakes owners.")},
-		{Name: "an owner does", Method: "offer", Message: offerSeat{svc.RoleOwner, danOwner}, Want: grain.Answer[any](svc.Seat{Invitation: &danOwner}, grain.Put("invitation", danKey, danOwner))},
-		{Name: "an admin does not lower it", Method: "offer", Message: offerSeat{svc.RoleAdmin, dan}, Err: forbidden("Only an owner makes or unmakes owners.")},
-		{Name: "nor withdraw it", Method: "offer.withdraw", Message: removeMember{svc.RoleAdmin, dan.Email}, Err: forbidden("Only an owner makes or unmakes owners.")},
-		{Name: "an owner does", Method: "offer.withdraw", Message: removeMember{svc.RoleOwner, dan.Email}, Want: grain.Answer[any](danOwner, grain.Delete("invitation", danKey))},
-		{Name: "once", Method: "offer.withdraw", Message: removeMember{svc.RoleOwner, dan.Email}, Err: svc.NotFound("member")},
-		{Name: "a member's seat is changed", Method: "offer", Message: offerSeat{svc.RoleOwner, svc.Invitation{Email: actorstest.Bob().Email, Role: svc.RoleAdmin}}, Want: grain.Answer[any](svc.Seat{Member: seat(robert, svc.RoleAdmin, 10*time.Second)}, grain.Put("member", "usr_2", seat(robert, svc.RoleAdmin, 10*time.Second)))},
-		{Name: "offer again", Method: "offer", Message: offerSeat{svc.RoleOwner, dan}, Want: grain.Answer[any](svc.Seat{Invitation: &dan}, grain.Put("invitation", danKey, dan))},
-		{Name: "accepted", After: 15 * time.Second, Method: "offer.accept", Message: answerOffer{danKey, danUser}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleViewer}, grain.Put("member", "usr_4", seat(danUser, svc.RoleViewer, 15*time.Second)), grain.Delete("invitation", danKey))},
-		{Name: "once, and again where the answer was lost", Method: "offer.accept", Message: answerOffer{danKey, danUser}, Want: grain.Answer[any](svc.Membership{Organization: renamed, Role: svc.RoleViewer})},
-		{Name: "and leaves", Method: "member.remove", Message: removeMember{svc.RoleOwner, dan.Email}, Want: grain.Answer[any](seat(danUser, svc.RoleViewer, 15*time.Second), grain.Delete("member", "usr_4"))},
-		{Name: "which ends the offer for good", Method: "offer.accept", Message: answerOffer{danKey, danUser}, Err: svc.NotFound("invitation")},
+		{Name: "and is gone", Method: "offer.get", Message: answerOffer{Person: danKey}, Err: domain.NotFound("invitation")},
+		{Name: "an admin offers no owner's seat", Method: "offer", Message: offerSeat{domain.RoleAdmin, danOwner}, Err: forbidden("Only an owner makes or unmakes owners.")},
+		{Name: "an owner does", Method: "offer", Message: offerSeat{domain.RoleOwner, danOwner}, Want: grain.Answer[any](signin.Seat{Invitation: &danOwner}, grain.Put("invitation", danKey, danOwner))},
+		{Name: "an admin does not lower it", Method: "offer", Message: offerSeat{domain.RoleAdmin, dan}, Err: forbidden("Only an owner makes or unmakes owners.")},
+		{Name: "nor withdraw it", Method: "offer.withdraw", Message: removeMember{domain.RoleAdmin, dan.Email}, Err: forbidden("Only an owner makes or unmakes owners.")},
+		{Name: "an owner does", Method: "offer.withdraw", Message: removeMember{domain.RoleOwner, dan.Email}, Want: grain.Answer[any](danOwner, grain.Delete("invitation", danKey))},
+		{Name: "once", Method: "offer.withdraw", Message: removeMember{domain.RoleOwner, dan.Email}, Err: domain.NotFound("member")},
+		{Name: "a member's seat is changed", Method: "offer", Message: offerSeat{domain.RoleOwner, signin.Invitation{Email: actorstest.Bob().Email, Role: domain.RoleAdmin}}, Want: grain.Answer[any](signin.Seat{Member: seat(robert, domain.RoleAdmin, 10*time.Second)}, grain.Put("member", "usr_2", seat(robert, domain.RoleAdmin, 10*time.Second)))},
+		{Name: "offer again", Method: "offer", Message: offerSeat{domain.RoleOwner, dan}, Want: grain.Answer[any](signin.Seat{Invitation: &dan}, grain.Put("invitation", danKey, dan))},
+		{Name: "accepted", After: 15 * time.Second, Method: "offer.accept", Message: answerOffer{danKey, danUser}, Want: grain.Answer[any](domain.Membership{Organization: renamed, Role: domain.RoleViewer}, grain.Put("member", "usr_4", seat(danUser, domain.RoleViewer, 15*time.Second)), grain.Delete("invitation", danKey))},
+		{Name: "once, and again where the answer was lost", Method: "offer.accept", Message: answerOffer{danKey, danUser}, Want: grain.Answer[any](domain.Membership{Organization: renamed, Role: domain.RoleViewer})},
+		{Name: "and leaves", Method: "member.remove", Message: removeMember{domain.RoleOwner, dan.Email}, Want: grain.Answer[any](seat(danUser, domain.RoleViewer, 15*time.Second), grain.Delete("member", "usr_4"))},
+		{Name: "which ends the offer for good", Method: "offer.accept", Message: answerOffer{danKey, danUser}, Err: domain.NotFound("invitation")},
 
 		{Name: "no applications", Method: "apps", Message: listApps{"", 5}, Want: grain.Answer[any](appList{})},
 		{
@@ -151,10 +154,10 @@ func TestOrganizationLife(t *testing.T) {
 		},
 		{
 			Name: "explicit slug that is taken", Method: "app.reserve", Message: reserve("shop", "Other", 4),
-			Err: svc.Errorf(svc.CodeConflict, `The slug "shop" is already used in this organization.`),
+			Err: domain.Errorf(domain.CodeConflict, `The slug "shop" is already used in this organization.`),
 		},
 		{Name: "find", Method: "app.find", Message: findApp{"shop"}, Want: grain.Answer[any](shop)},
-		{Name: "find nothing", Method: "app.find", Message: findApp{"nothing"}, Err: svc.NotFound("application")},
+		{Name: "find nothing", Method: "app.find", Message: findApp{"nothing"}, Err: domain.NotFound("application")},
 		{Name: "first page", Method: "apps", Message: listApps{"", 2}, Want: grain.Answer[any](appList{Apps: []AppRecord{blog, shop}, More: true})},
 		{Name: "last page", Method: "apps", Message: listApps{"shop", 2}, Want: grain.Answer[any](appList{Apps: []AppRecord{shop2}})},
 		{Name: "exact page", Method: "apps", Message: listApps{"", 3}, Want: grain.Answer[any](appList{Apps: []AppRecord{blog, shop, shop2}})},
@@ -164,22 +167,22 @@ func TestOrganizationLife(t *testing.T) {
 		{Name: "add another", Method: "token.add", Message: addToken{Token: tok2}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", tok2))},
 		{Name: "tokens, the newest first", Method: "tokens", Message: grain.None{}, Want: grain.Answer[any]([]tokenRecord{tok2, tok1})},
 		{Name: "find a token", Method: "token.find", Message: findToken{"tok_1"}, Want: grain.Answer[any](tok1)},
-		{Name: "use a token", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{tok1, svc.Membership{Organization: renamed, Role: svc.RoleAdmin}})},
+		{Name: "use a token", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{tok1, domain.Membership{Organization: renamed, Role: domain.RoleAdmin}})},
 		{Name: "use one that is on no list", Method: "token.use", Message: findToken{"tok_9"}, Err: tokenUnknown()},
-		{Name: "a member's token is not adopted", Method: "token.adopt", Message: adoptToken{"tok_1", "usr_3"}, Err: &svc.Error{
-			Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted.",
+		{Name: "a member's token is not adopted", Method: "token.adopt", Message: adoptToken{"tok_1", "usr_3"}, Err: &domain.Error{
+			Code: domain.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted.",
 		}},
 		{
-			Name: "who leaves, leaves tokens", Method: "member.remove", Message: removeMember{svc.RoleOwner, actorstest.Bob().Email},
-			Want: grain.Answer[any](seat(robert, svc.RoleAdmin, 10*time.Second), grain.Delete("member", "usr_2"), grain.Put("token", "tok_1", orphan)),
+			Name: "who leaves, leaves tokens", Method: "member.remove", Message: removeMember{domain.RoleOwner, actorstest.Bob().Email},
+			Want: grain.Answer[any](seat(robert, domain.RoleAdmin, 10*time.Second), grain.Delete("member", "usr_2"), grain.Put("token", "tok_1", orphan)),
 		},
 		{Name: "which open nothing", Method: "token.use", Message: findToken{"tok_1"}, Err: tokenUnknown()},
 		{Name: "an owner adopts one", Method: "token.adopt", Message: adoptToken{"tok_1", "usr_3"}, Want: grain.Answer[any](adopted, grain.Put("token", "tok_1", adopted))},
-		{Name: "which opens again", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{adopted, svc.Membership{Organization: renamed, Role: svc.RoleOwner}})},
+		{Name: "which opens again", Method: "token.use", Message: findToken{"tok_1"}, Want: grain.Answer[any](tokenSeat{adopted, domain.Membership{Organization: renamed, Role: domain.RoleOwner}})},
 		{Name: "its use is noted", After: time.Minute, Method: "token.used", Message: findToken{"tok_1"}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", usedAt(adopted, time.Minute)))},
 		{Name: "remove a token", Method: "token.remove", Message: findToken{"tok_1"}, Want: grain.Answer[any](grain.None{}, grain.Delete("token", "tok_1"))},
-		{Name: "remove it twice", Method: "token.remove", Message: findToken{"tok_1"}, Err: svc.NotFound("token")},
-		{Name: "find it no more", Method: "token.find", Message: findToken{"tok_1"}, Err: svc.NotFound("token")},
+		{Name: "remove it twice", Method: "token.remove", Message: findToken{"tok_1"}, Err: domain.NotFound("token")},
+		{Name: "find it no more", Method: "token.find", Message: findToken{"tok_1"}, Err: domain.NotFound("token")},
 		{Name: "unknown method", Method: "nonsense", Message: grain.None{}, Err: fmt.Errorf(`unknown method "nonsense"`)},
 	}...)
 	actorstest.Play(t, organizationKind, func() *organization { return &organization{} }, true, steps)
@@ -200,7 +203,7 @@ func TestUnreadableEntities(t *testing.T) {
 	for name, test := range cores {
 		for _, kind := range test.kinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				err := test.newCore().Restore([]svc.Entity{{Kind: kind, ID: "x", Payload: []byte(`{`)}})
+				err := test.newCore().Restore([]domain.Entity{{Kind: kind, ID: "x", Payload: []byte(`{`)}})
 				if want := "decoding " + kind + " x: unexpected end of JSON input"; err == nil || err.Error() != want {
 					t.Errorf("restore fails with %v, want %s", err, want)
 				}
@@ -210,14 +213,14 @@ func TestUnreadableEntities(t *testing.T) {
 }
 
 func tokenUnknown() error {
-	return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+	return domain.Errorf(domain.CodeUnauthorized, "The token is unknown, revoked or expired.")
 }
 
 func TestRecordsKeepWhatIsHidden(t *testing.T) {
-	app := svc.NewApplication(svc.AppSpec{Name: "Shop"}, "shop", actorstest.Acme(), actorstest.AppIDs(1), actorstest.Epoch())
+	app := domain.NewApplication(domain.AppSpec{Name: "Shop"}, "shop", actorstest.Acme(), actorstest.AppIDs(1), actorstest.Epoch())
 	app.Revision = 7
 	owner := actorstest.Ada()
-	token := svc.Token{ID: "tok_1", User: &owner, Hash: "hash", CreatedAt: actorstest.Epoch()}
+	token := domain.Token{ID: "tok_1", User: &owner, Hash: "hash", CreatedAt: actorstest.Epoch()}
 	if got := actorstest.Through(t, RecordApp(app)).Whole(); !reflect.DeepEqual(got, app) {
 		t.Errorf("the application came back as %+v, want %+v", got, app)
 	}

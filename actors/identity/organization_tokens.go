@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 // The organization's tokens, part of the organization actor. Its list names the user as which each token acts; the
@@ -27,8 +27,8 @@ type (
 	}
 	// tokenSeat is a token in the organization's list, with the seat that it uses.
 	tokenSeat struct {
-		Token      tokenRecord    `json:"token"`
-		Membership svc.Membership `json:"membership"`
+		Token      tokenRecord       `json:"token"`
+		Membership domain.Membership `json:"membership"`
 	}
 )
 
@@ -92,10 +92,10 @@ func (o *organization) orphan(user string) (writes []grain.Write) {
 func (o *organization) onUseToken(_ time.Time, m findToken) (grain.Outcome[tokenSeat], error) {
 	record, listed := o.tokens[m.ID]
 	if !listed || o.orphaned(record) {
-		return grain.Outcome[tokenSeat]{}, svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+		return grain.Outcome[tokenSeat]{}, domain.Errorf(domain.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
 	role := o.members[record.User.ID].Role
-	return grain.Answer(tokenSeat{Token: record, Membership: svc.Membership{Organization: o.org.Organization, Role: role}}), nil
+	return grain.Answer(tokenSeat{Token: record, Membership: domain.Membership{Organization: o.org.Organization, Role: role}}), nil
 }
 
 // onAdoptToken makes a token act as an owner of the organization from now on. Only an orphaned token can be adopted, so
@@ -103,17 +103,17 @@ func (o *organization) onUseToken(_ time.Time, m findToken) (grain.Outcome[token
 func (o *organization) onAdoptToken(_ time.Time, m adoptToken) (grain.Outcome[tokenRecord], error) {
 	record, listed := o.tokens[m.ID]
 	if !listed {
-		return grain.Outcome[tokenRecord]{}, svc.NotFound("token")
+		return grain.Outcome[tokenRecord]{}, domain.NotFound("token")
 	}
 	owner, seated := o.members[m.UserID]
-	if !seated || owner.Role != svc.RoleOwner {
-		return grain.Outcome[tokenRecord]{}, &svc.Error{Code: svc.CodeForbidden, Reason: "role_required", Message: "Only an owner of the organization adopts its tokens."}
+	if !seated || owner.Role != domain.RoleOwner {
+		return grain.Outcome[tokenRecord]{}, &domain.Error{Code: domain.CodeForbidden, Reason: "role_required", Message: "Only an owner of the organization adopts its tokens."}
 	}
 	if !o.orphaned(record) {
 		if record.User.ID == m.UserID {
 			return grain.Answer(record), nil
 		}
-		return grain.Outcome[tokenRecord]{}, &svc.Error{Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."}
+		return grain.Outcome[tokenRecord]{}, &domain.Error{Code: domain.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."}
 	}
 	record.User, record.Orphaned = &owner.User, false
 	o.tokens[m.ID] = record
@@ -128,7 +128,7 @@ func (o *organization) onTokenUsed(now time.Time, m findToken) (grain.Outcome[gr
 func noteTokenIn(tokens map[string]tokenRecord, id string, now time.Time) (grain.Outcome[grain.None], error) {
 	record, found := tokens[id]
 	if !found {
-		return grain.Outcome[grain.None]{}, svc.NotFound("token")
+		return grain.Outcome[grain.None]{}, domain.NotFound("token")
 	}
 	used := record.Used(now)
 	if used == nil {
@@ -147,14 +147,14 @@ func sortedTokens(tokens map[string]tokenRecord) []tokenRecord {
 func findTokenIn(tokens map[string]tokenRecord, id string) (grain.Outcome[tokenRecord], error) {
 	token, found := tokens[id]
 	if !found {
-		return grain.Outcome[tokenRecord]{}, svc.NotFound("token")
+		return grain.Outcome[tokenRecord]{}, domain.NotFound("token")
 	}
 	return grain.Answer(token), nil
 }
 
 func removeTokenFrom(tokens map[string]tokenRecord, id string) (grain.Outcome[grain.None], error) {
 	if _, found := tokens[id]; !found {
-		return grain.Outcome[grain.None]{}, svc.NotFound("token")
+		return grain.Outcome[grain.None]{}, domain.NotFound("token")
 	}
 	delete(tokens, id)
 	return grain.Answer(grain.None{}, grain.Delete("token", id)), nil

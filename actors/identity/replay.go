@@ -3,8 +3,9 @@ package identity
 import (
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 // KindReplay is the kind of the replay actor.
@@ -26,7 +27,7 @@ const beginTime = 2 * time.Minute
 
 type replay struct {
 	identity string
-	claim    *svc.ReplayClaim
+	claim    *ingest.ReplayClaim
 	answer   *replayRecord
 	// begun is when this activation last let a request proceed that has not finished.
 	begun time.Time
@@ -59,12 +60,12 @@ var (
 	_            = grain.On(replayKind, "wake", (*replay).onWake, grain.Repeatable)
 )
 
-func (r *replay) Restore(entities []svc.Entity) error {
+func (r *replay) Restore(entities []domain.Entity) error {
 	// A failed save belonged to a request that is over, or never began.
 	r.answer, r.claim, r.begun = nil, nil, time.Time{}
 	for _, entity := range entities {
 		if entity.Kind == kindClaim {
-			claim, err := grain.Decode[svc.ReplayClaim](entity)
+			claim, err := grain.Decode[ingest.ReplayClaim](entity)
 			if err != nil {
 				return err
 			}
@@ -78,7 +79,7 @@ func (r *replay) Restore(entities []svc.Entity) error {
 		r.answer = &record
 	}
 	if r.claim == nil && r.answer != nil { // of an earlier version
-		r.claim = &svc.ReplayClaim{Body: r.answer.Body, At: r.answer.At}
+		r.claim = &ingest.ReplayClaim{Body: r.answer.Body, At: r.answer.At}
 	}
 	return nil
 }
@@ -89,20 +90,20 @@ const kindClaim = "claim"
 // onBegin returns the previous answer, or the claim under which the caller may proceed. For a day it is the same claim,
 // also after an answer that was lost or that does not state the result. The same key with another body, or during the
 // first request, is a conflict.
-func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[svc.ReplayClaim], error) {
+func (r *replay) onBegin(now time.Time, m beginReplay) (grain.Outcome[ingest.ReplayClaim], error) {
 	if r.claim != nil && now.Sub(r.claim.At) >= replayTime {
 		r.claim, r.answer = nil, nil
 	}
 	switch inProgress := r.answer == nil && !r.begun.IsZero() && now.Sub(r.begun) < beginTime; {
 	case r.claim == nil:
-		r.claim, r.begun = &svc.ReplayClaim{Body: m.Body, At: now, Nonce: m.Nonce}, now
+		r.claim, r.begun = &ingest.ReplayClaim{Body: m.Body, At: now, Nonce: m.Nonce}, now
 		result := grain.Answer(*r.claim, grain.Put(kindClaim, kindClaim, *r.claim))
-		result.Wakeups = []svc.Wakeup{{Kind: KindReplay, Identity: r.identity, Name: "forget", Due: now.Add(replayTime)}}
+		result.Wakeups = []domain.Wakeup{{Kind: KindReplay, Identity: r.identity, Name: "forget", Due: now.Add(replayTime)}}
 		return result, nil
 	case r.claim.Body != m.Body:
-		return grain.Outcome[svc.ReplayClaim]{}, svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body.")
+		return grain.Outcome[ingest.ReplayClaim]{}, domain.Errorf(domain.CodeConflict, "The Idempotency-Key was used with another body.")
 	case inProgress:
-		return grain.Outcome[svc.ReplayClaim]{}, svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
+		return grain.Outcome[ingest.ReplayClaim]{}, domain.Errorf(domain.CodeConflict, "A request with this Idempotency-Key is still under way.")
 	}
 	claim := *r.claim
 	claim.Repeated = true
@@ -132,6 +133,6 @@ func (r *replay) onWake(now time.Time, _ string) (grain.Outcome[grain.None], err
 	}
 	r.claim, r.answer = nil, nil
 	result := grain.Answer(grain.None{}, grain.Delete("answer", "answer"), grain.Delete(kindClaim, kindClaim))
-	result.Wakeups = []svc.Wakeup{{Kind: KindReplay, Identity: r.identity, Name: "forget"}}
+	result.Wakeups = []domain.Wakeup{{Kind: KindReplay, Identity: r.identity, Name: "forget"}}
 	return result, nil
 }

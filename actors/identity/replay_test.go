@@ -6,20 +6,21 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 func TestReplayLife(t *testing.T) {
-	otherBody := svc.Errorf(svc.CodeConflict, "The Idempotency-Key was used with another body.")
-	underWay := svc.Errorf(svc.CodeConflict, "A request with this Idempotency-Key is still under way.")
+	otherBody := domain.Errorf(domain.CodeConflict, "The Idempotency-Key was used with another body.")
+	underWay := domain.Errorf(domain.CodeConflict, "A request with this Idempotency-Key is still under way.")
 	nonce := []byte("nonce")
-	claimed := func(at time.Duration, body string) svc.ReplayClaim {
-		return svc.ReplayClaim{Body: body, At: actorstest.At(at), Nonce: nonce}
+	claimed := func(at time.Duration, body string) ingest.ReplayClaim {
+		return ingest.ReplayClaim{Body: body, At: actorstest.At(at), Nonce: nonce}
 	}
-	forget := func(due time.Time) []svc.Wakeup {
-		return []svc.Wakeup{{Kind: "replay", Identity: "id", Name: "forget", Due: due}}
+	forget := func(due time.Time) []domain.Wakeup {
+		return []domain.Wakeup{{Kind: "replay", Identity: "id", Name: "forget", Due: due}}
 	}
 	first := func(name string, after time.Duration, body string) actorstest.Step {
 		claim := claimed(after, body)
@@ -113,11 +114,11 @@ func TestAClaimSurvivesAMove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	actorstest.Restored(t, moved, map[string]svc.Entity{"claim": {Kind: kindClaim, ID: kindClaim, Payload: payload}})
+	actorstest.Restored(t, moved, map[string]domain.Entity{"claim": {Kind: kindClaim, ID: kindClaim, Payload: payload}})
 	if again, err := moved.onBegin(actorstest.At(time.Second), beginReplay{"a", []byte("other")}); err != nil || string(again.Answer.Nonce) != "nonce" || !again.Answer.At.Equal(actorstest.Epoch()) {
 		t.Errorf("the same request got %+v, %v", again.Answer, err)
 	}
-	if _, err := moved.onBegin(actorstest.At(time.Second), beginReplay{"b", nil}); svc.CodeOf(err) != svc.CodeConflict {
+	if _, err := moved.onBegin(actorstest.At(time.Second), beginReplay{"b", nil}); domain.CodeOf(err) != domain.CodeConflict {
 		t.Errorf("another body got %v", err)
 	}
 }

@@ -5,8 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 // Replays is the client of the replay actors.
@@ -16,7 +17,7 @@ type Replays struct {
 
 // Begin claims an idempotency key of a token for a request with a body. If the same request has finished, the claim has
 // the sealed answer; otherwise the caller owns the key. It fails with conflict if another request owns it.
-func (r *Replays) Begin(ctx context.Context, token, key string, body [32]byte) (svc.ReplayClaim, error) {
+func (r *Replays) Begin(ctx context.Context, token, key string, body [32]byte) (ingest.ReplayClaim, error) {
 	nonce := make([]byte, 16)
 	_, _ = rand.Read(nonce) // never fails
 	return replayBegin.Ask(ctx, r.Actors, replayIdentity(token, key), beginReplay{Body: hex.EncodeToString(body[:]), Nonce: nonce})
@@ -29,5 +30,5 @@ func (r *Replays) Finish(ctx context.Context, token, key string, body [32]byte, 
 }
 
 func replayIdentity(token, key string) string {
-	return svc.HashSecretHex("replay:" + token + "\x00" + key)
+	return domain.HashSecretHex("replay:" + token + "\x00" + key)
 }

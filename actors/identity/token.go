@@ -3,9 +3,9 @@ package identity
 import (
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
 )
 
 // The token actor.
@@ -22,7 +22,7 @@ const kindToken = "token"
 type token struct {
 	identity string
 	token    *tokenRecord
-	meter    svc.Meter
+	meter    domain.Meter
 	// noted is when this activation last asked for the recording of the token's use.
 	noted  time.Time
 	limits Limits
@@ -34,8 +34,8 @@ type Limits struct {
 	Query   int
 }
 
-func (l Limits) of(class svc.RateClass) int {
-	if class == svc.RateQuery {
+func (l Limits) of(class domain.RateClass) int {
+	if class == domain.RateQuery {
 		return l.Query
 	}
 	return l.Default
@@ -46,11 +46,11 @@ type (
 		Token tokenRecord `json:"token"`
 	}
 	useToken struct {
-		Class svc.RateClass `json:"class"`
+		Class domain.RateClass `json:"class"`
 	}
 	standing struct {
-		Token tokenRecord   `json:"token"`
-		Rate  svc.RateState `json:"rate"`
+		Token tokenRecord      `json:"token"`
+		Rate  domain.RateState `json:"rate"`
 		// Wait is set if the request is refused.
 		Wait time.Duration `json:"wait"`
 		// Note asks the caller to record the use in the token's list.
@@ -77,12 +77,12 @@ func (t *token) Creates(method string, _ []byte) bool { return method == tokenCr
 // Admit refuses methods that need a token if there is no token.
 func (t *token) Admit(_ time.Time, method string) error {
 	if t.token == nil && method != "create" && method != cluster.WakeMethod {
-		return svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+		return domain.Errorf(domain.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
 	return nil
 }
 
-func (t *token) Restore(entities []svc.Entity) error {
+func (t *token) Restore(entities []domain.Entity) error {
 	t.token = nil
 	for _, entity := range entities {
 		if entity.Kind != "token" {
@@ -105,7 +105,7 @@ func (t *token) onCreate(_ time.Time, m createToken) (grain.Outcome[grain.None],
 	t.token = &record
 	result := grain.Answer(grain.None{}, grain.Put("token", record.ID, record))
 	if record.ExpiresAt != nil {
-		result.Wakeups = []svc.Wakeup{{Kind: kindToken, Identity: t.identity, Name: "expire", Due: *record.ExpiresAt}}
+		result.Wakeups = []domain.Wakeup{{Kind: kindToken, Identity: t.identity, Name: "expire", Due: *record.ExpiresAt}}
 	}
 	return result, nil
 }
@@ -114,12 +114,12 @@ func (t *token) onCreate(_ time.Time, m createToken) (grain.Outcome[grain.None],
 // not used up.
 func (t *token) onUse(now time.Time, m useToken) (grain.Outcome[standing], error) {
 	if live := t.token.token(); !live.Live(now) {
-		return grain.Outcome[standing]{}, svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
+		return grain.Outcome[standing]{}, domain.Errorf(domain.CodeUnauthorized, "The token is unknown, revoked or expired.")
 	}
 	rate, wait := t.meter.Take(now, m.Class, t.limits.of(m.Class))
 	answer := standing{Token: *t.token, Rate: rate, Wait: wait}
-	listed := t.token.Kind == svc.TokenPersonal || t.token.Kind == svc.TokenOrganization || t.token.Kind == svc.TokenConsole
-	if listed && wait == 0 && now.Sub(t.noted) >= svc.UseGrain {
+	listed := t.token.Kind == domain.TokenPersonal || t.token.Kind == domain.TokenOrganization || t.token.Kind == domain.TokenConsole
+	if listed && wait == 0 && now.Sub(t.noted) >= domain.UseGrain {
 		t.noted, answer.Note = now, true
 	}
 	return grain.Answer(answer), nil
@@ -127,9 +127,9 @@ func (t *token) onUse(now time.Time, m useToken) (grain.Outcome[standing], error
 
 func (t *token) onRevoke(now time.Time, _ grain.None) (grain.Outcome[grain.None], error) {
 	if t.token.RevokedAt != nil {
-		return grain.Outcome[grain.None]{}, svc.NotFound("token")
+		return grain.Outcome[grain.None]{}, domain.NotFound("token")
 	}
-	if kind := t.token.Kind; kind == svc.TokenAssistant || kind == svc.TokenConsole || kind == svc.TokenLink {
+	if kind := t.token.Kind; kind == domain.TokenAssistant || kind == domain.TokenConsole || kind == domain.TokenLink {
 		// Nothing of such a token is retained.
 		id := t.token.ID
 		t.token = nil
@@ -155,6 +155,6 @@ func (t *token) onWake(now time.Time, _ string) (grain.Outcome[grain.None], erro
 }
 
 // noWakeup removes the wake-up of the expiry.
-func (t *token) noWakeup() []svc.Wakeup {
-	return []svc.Wakeup{{Kind: kindToken, Identity: t.identity, Name: "expire"}}
+func (t *token) noWakeup() []domain.Wakeup {
+	return []domain.Wakeup{{Kind: kindToken, Identity: t.identity, Name: "expire"}}
 }

@@ -4,19 +4,19 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
 )
 
 func TestTokenLife(t *testing.T) {
 	ends := actorstest.At(time.Hour)
 	record := testTokenRecord("tok_1", actorstest.Ada(), &ends)
 	endless := testTokenRecord("tok_1", actorstest.Ada(), nil)
-	dead := svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")
-	unlimited := svc.RateState{Class: svc.RateDefault, Window: time.Minute}
-	expiry := []svc.Wakeup{{Kind: "token", Identity: "hash-tok_1", Name: "expire", Due: ends}}
-	noExpiry := []svc.Wakeup{{Kind: "token", Identity: "hash-tok_1", Name: "expire"}}
+	dead := domain.Errorf(domain.CodeUnauthorized, "The token is unknown, revoked or expired.")
+	unlimited := domain.RateState{Class: domain.RateDefault, Window: time.Minute}
+	expiry := []domain.Wakeup{{Kind: "token", Identity: "hash-tok_1", Name: "expire", Due: ends}}
+	noExpiry := []domain.Wakeup{{Kind: "token", Identity: "hash-tok_1", Name: "expire"}}
 	revoked := func(record tokenRecord, after time.Duration) tokenRecord {
 		when := actorstest.At(after)
 		record.RevokedAt = &when
@@ -24,10 +24,10 @@ func TestTokenLife(t *testing.T) {
 	}
 	remove := grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Delete("token", "tok_1")}, Wakeups: noExpiry}}
 	use := func(name string, after time.Duration, record tokenRecord) actorstest.Step {
-		return actorstest.Step{Name: name, After: after, Method: "use", Message: useToken{svc.RateDefault}, Want: grain.Answer[any](standing{Token: record, Rate: unlimited})}
+		return actorstest.Step{Name: name, After: after, Method: "use", Message: useToken{domain.RateDefault}, Want: grain.Answer[any](standing{Token: record, Rate: unlimited})}
 	}
 	refused := func(name string, after time.Duration) actorstest.Step {
-		return actorstest.Step{Name: name, After: after, Method: "use", Message: useToken{svc.RateDefault}, Err: dead}
+		return actorstest.Step{Name: name, After: after, Method: "use", Message: useToken{domain.RateDefault}, Err: dead}
 	}
 	create := actorstest.Step{Name: "create", Method: "create", Message: createToken{record}, Want: grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("token", "tok_1", record)}, Wakeups: expiry}}}
 	lives := map[string][]actorstest.Step{
@@ -56,7 +56,7 @@ func TestTokenLife(t *testing.T) {
 				Want: grain.Outcome[any]{Answer: grain.None{}, Effects: grain.Effects{Writes: []grain.Write{grain.Put("token", "tok_1", revoked(record, time.Minute))}, Wakeups: noExpiry}},
 			},
 			refused("use", time.Minute),
-			{Name: "revoke twice", After: 2 * time.Minute, Method: "revoke", Message: grain.None{}, Err: svc.NotFound("token")},
+			{Name: "revoke twice", After: 2 * time.Minute, Method: "revoke", Message: grain.None{}, Err: domain.NotFound("token")},
 			{Name: "woken all the same", After: 2 * time.Minute, Method: "wake", Message: "expire", Want: remove},
 		},
 		"endless": {
@@ -93,7 +93,7 @@ func TestTokenLimits(t *testing.T) {
 	record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 	type take struct {
 		after     time.Duration
-		class     svc.RateClass
+		class     domain.RateClass
 		remaining int
 		reset     time.Duration
 		wait      time.Duration
@@ -104,49 +104,49 @@ func TestTokenLimits(t *testing.T) {
 		takes  []take
 	}{
 		"burst": {Limits{Default: 6}, []take{
-			{0, svc.RateDefault, 5, 10 * s, 0},
-			{0, svc.RateDefault, 4, 20 * s, 0},
-			{0, svc.RateDefault, 3, 30 * s, 0},
-			{0, svc.RateDefault, 2, 40 * s, 0},
-			{0, svc.RateDefault, 1, 50 * s, 0},
-			{0, svc.RateDefault, 0, 60 * s, 0},
-			{0, svc.RateDefault, 0, 60 * s, 10 * s},
-			{0, svc.RateDefault, 0, 60 * s, 10 * s},
-			{4 * s, svc.RateDefault, 0, 56 * s, 6 * s},
-			{10*s - 1, svc.RateDefault, 0, 50*s + 1, 1},
+			{0, domain.RateDefault, 5, 10 * s, 0},
+			{0, domain.RateDefault, 4, 20 * s, 0},
+			{0, domain.RateDefault, 3, 30 * s, 0},
+			{0, domain.RateDefault, 2, 40 * s, 0},
+			{0, domain.RateDefault, 1, 50 * s, 0},
+			{0, domain.RateDefault, 0, 60 * s, 0},
+			{0, domain.RateDefault, 0, 60 * s, 10 * s},
+			{0, domain.RateDefault, 0, 60 * s, 10 * s},
+			{4 * s, domain.RateDefault, 0, 56 * s, 6 * s},
+			{10*s - 1, domain.RateDefault, 0, 50*s + 1, 1},
 		}},
 		"refill": {Limits{Query: 2}, []take{
-			{0, svc.RateQuery, 1, 30 * s, 0},
-			{0, svc.RateQuery, 0, 60 * s, 0},
-			{0, svc.RateQuery, 0, 60 * s, 30 * s},
-			{30 * s, svc.RateQuery, 0, 60 * s, 0},
-			{30 * s, svc.RateQuery, 0, 60 * s, 30 * s},
-			{90 * s, svc.RateQuery, 1, 30 * s, 0},
-			{time.Hour, svc.RateQuery, 1, 30 * s, 0},
-			{time.Hour, svc.RateQuery, 0, 60 * s, 0},
-			{time.Hour, svc.RateQuery, 0, 60 * s, 30 * s},
+			{0, domain.RateQuery, 1, 30 * s, 0},
+			{0, domain.RateQuery, 0, 60 * s, 0},
+			{0, domain.RateQuery, 0, 60 * s, 30 * s},
+			{30 * s, domain.RateQuery, 0, 60 * s, 0},
+			{30 * s, domain.RateQuery, 0, 60 * s, 30 * s},
+			{90 * s, domain.RateQuery, 1, 30 * s, 0},
+			{time.Hour, domain.RateQuery, 1, 30 * s, 0},
+			{time.Hour, domain.RateQuery, 0, 60 * s, 0},
+			{time.Hour, domain.RateQuery, 0, 60 * s, 30 * s},
 		}},
 		"two classes": {Limits{Default: 6, Query: 2}, []take{
-			{0, svc.RateQuery, 1, 30 * s, 0},
-			{0, svc.RateQuery, 0, 60 * s, 0},
-			{0, svc.RateQuery, 0, 60 * s, 30 * s},
-			{0, svc.RateDefault, 5, 10 * s, 0},
-			{0, svc.RateDefault, 4, 20 * s, 0},
-			{30 * s, svc.RateQuery, 0, 60 * s, 0},
-			{30 * s, svc.RateDefault, 5, 10 * s, 0},
+			{0, domain.RateQuery, 1, 30 * s, 0},
+			{0, domain.RateQuery, 0, 60 * s, 0},
+			{0, domain.RateQuery, 0, 60 * s, 30 * s},
+			{0, domain.RateDefault, 5, 10 * s, 0},
+			{0, domain.RateDefault, 4, 20 * s, 0},
+			{30 * s, domain.RateQuery, 0, 60 * s, 0},
+			{30 * s, domain.RateDefault, 5, 10 * s, 0},
 		}},
 		"off": {Limits{}, []take{
-			{0, svc.RateDefault, 0, 0, 0}, {0, svc.RateDefault, 0, 0, 0}, {0, svc.RateQuery, 0, 0, 0}, {0, svc.RateQuery, 0, 0, 0},
+			{0, domain.RateDefault, 0, 0, 0}, {0, domain.RateDefault, 0, 0, 0}, {0, domain.RateQuery, 0, 0, 0}, {0, domain.RateQuery, 0, 0, 0},
 		}},
 		"a route without a class": {Limits{Default: 1, Query: 1}, []take{
-			{0, svc.RateNone, 1, 0, 0}, {0, svc.RateNone, 1, 0, 0}, {0, svc.RateNone, 1, 0, 0},
+			{0, domain.RateNone, 1, 0, 0}, {0, domain.RateNone, 1, 0, 0}, {0, domain.RateNone, 1, 0, 0},
 		}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			steps := []actorstest.Step{{Name: "create", Method: "create", Message: createToken{record}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_1", record))}}
 			for _, take := range test.takes {
-				rate := svc.RateState{Class: take.class, Quota: test.limits.of(take.class), Window: time.Minute, Remaining: take.remaining, Reset: take.reset}
+				rate := domain.RateState{Class: take.class, Quota: test.limits.of(take.class), Window: time.Minute, Remaining: take.remaining, Reset: take.reset}
 				steps = append(steps, actorstest.Step{
 					Name: string(take.class), After: take.after, Method: "use", Message: useToken{take.class},
 					Want: grain.Answer[any](standing{Token: record, Rate: rate, Wait: take.wait}),
@@ -162,12 +162,12 @@ func TestTokenLimits(t *testing.T) {
 // TestLimitsSurviveAReload restores a token, as after a failed save. That must not refill its limit.
 func TestLimitsSurviveAReload(t *testing.T) {
 	record := testTokenRecord("tok_1", actorstest.Ada(), nil)
-	stored := map[string]svc.Entity{}
+	stored := map[string]domain.Entity{}
 	actorstest.Keep(t, stored, []grain.Write{grain.Put("token", "tok_1", record)})
 	c := &token{limits: Limits{Default: 1}}
 	actorstest.Restored(t, c, stored)
 	for n, want := range []time.Duration{0, time.Minute} {
-		got, err := c.onUse(actorstest.Epoch(), useToken{svc.RateDefault})
+		got, err := c.onUse(actorstest.Epoch(), useToken{domain.RateDefault})
 		if err != nil || got.Answer.Wait != want {
 			t.Errorf("use %d: %+v, %v; want a wait of %s", n, got.Answer, err, want)
 		}
@@ -178,20 +178,20 @@ func TestLimitsSurviveAReload(t *testing.T) {
 // TestTheUseOfATokenIsNotedSeldom checks when onUse asks for a note: at the first use and every UseGrain, for listed
 // tokens, and not for refused requests.
 func TestTheUseOfATokenIsNotedSeldom(t *testing.T) {
-	for kind, listed := range map[svc.TokenKind]bool{
-		svc.TokenPersonal: true, svc.TokenOrganization: true, svc.TokenAssistant: false, svc.TokenConsole: true,
+	for kind, listed := range map[domain.TokenKind]bool{
+		domain.TokenPersonal: true, domain.TokenOrganization: true, domain.TokenAssistant: false, domain.TokenConsole: true,
 	} {
 		record := testTokenRecord("tok_1", actorstest.Ada(), nil)
 		record.Kind = kind
-		stored := map[string]svc.Entity{}
+		stored := map[string]domain.Entity{}
 		actorstest.Keep(t, stored, []grain.Write{grain.Put("token", "tok_1", record)})
 		c := &token{limits: Limits{Default: 1}}
 		actorstest.Restored(t, c, stored)
 		for _, use := range []struct {
 			after time.Duration
 			note  bool
-		}{{0, true}, {time.Second, false}, {2 * time.Minute, false}, {svc.UseGrain, true}, {svc.UseGrain + 1, false}, {3 * svc.UseGrain, true}} {
-			got, err := c.onUse(actorstest.At(use.after), useToken{svc.RateDefault})
+		}{{0, true}, {time.Second, false}, {2 * time.Minute, false}, {domain.UseGrain, true}, {domain.UseGrain + 1, false}, {3 * domain.UseGrain, true}} {
+			got, err := c.onUse(actorstest.At(use.after), useToken{domain.RateDefault})
 			if err != nil || got.Answer.Note != (use.note && listed) || len(got.Writes) > 0 {
 				t.Errorf("%s after %s: %+v, %v; want a note %v", kind, use.after, got, err, use.note && listed)
 			}

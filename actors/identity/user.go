@@ -5,8 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 )
 
 // The user actor.
@@ -28,14 +30,14 @@ type user struct {
 	memberships map[string]grain.None
 	offers      map[string]noteOffer
 	tokens      map[string]tokenRecord
-	passkeys    map[string]svc.Passkey
+	passkeys    map[string]conversation.Passkey
 	// sessions holds the console sessions; ending holds the hashes of tokens that are to be revoked.
 	sessions   map[string]sessionRecord
 	ending     map[string]grain.None
-	signIns    []svc.SignIn
-	ceremonies []svc.Ceremony
+	signIns    []signin.SignIn
+	ceremonies []conversation.Ceremony
 	// spent holds the ceremonies that were opened elsewhere and answered.
-	spent []svc.Ceremony
+	spent []conversation.Ceremony
 }
 
 type joinOrganization struct {
@@ -59,20 +61,20 @@ var (
 
 // userIdentity returns the identity of the user of an e-mail address.
 func userIdentity(email string) string {
-	normal, _ := svc.NormaliseEmail(email)
-	return svc.HashSecretHex("user:" + normal)
+	normal, _ := domain.NormaliseEmail(email)
+	return domain.HashSecretHex("user:" + normal)
 }
 
 // Admit refuses methods that need a user if the user is unknown.
 func (u *user) Admit(_ time.Time, method string) error {
 	if u.user == nil && !slices.Contains(strangers(), method) {
-		return svc.NotFound("user")
+		return domain.NotFound("user")
 	}
 	return nil
 }
 
-func (u *user) Restore(entities []svc.Entity) error {
-	*u = user{memberships: map[string]grain.None{}, offers: map[string]noteOffer{}, tokens: map[string]tokenRecord{}, passkeys: map[string]svc.Passkey{}, sessions: map[string]sessionRecord{}, ending: map[string]grain.None{}}
+func (u *user) Restore(entities []domain.Entity) error {
+	*u = user{memberships: map[string]grain.None{}, offers: map[string]noteOffer{}, tokens: map[string]tokenRecord{}, passkeys: map[string]conversation.Passkey{}, sessions: map[string]sessionRecord{}, ending: map[string]grain.None{}}
 	for _, entity := range entities {
 		var err error
 		switch entity.Kind {
@@ -87,7 +89,7 @@ func (u *user) Restore(entities []svc.Entity) error {
 		case "token":
 			u.tokens[entity.ID], err = grain.Decode[tokenRecord](entity)
 		case "passkey":
-			u.passkeys[entity.ID], err = grain.Decode[svc.Passkey](entity)
+			u.passkeys[entity.ID], err = grain.Decode[conversation.Passkey](entity)
 		case "session":
 			u.sessions[entity.ID], err = grain.Decode[sessionRecord](entity)
 		case "signins":
@@ -104,7 +106,7 @@ func (u *user) Restore(entities []svc.Entity) error {
 	return nil
 }
 
-func (u *user) onGet(time.Time, grain.None) (grain.Outcome[svc.User], error) {
+func (u *user) onGet(time.Time, grain.None) (grain.Outcome[domain.User], error) {
 	return grain.Answer(u.user.User), nil
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain/signin"
 )
 
 // The user's invitations, part of the user actor: the organizations that may offer a seat. Each organization's own
@@ -38,7 +38,7 @@ func (u *user) onNoteOffer(now time.Time, m noteOffer) (grain.Outcome[grain.None
 	writes := []grain.Write{grain.Put("offer", m.Org, m)}
 	byEnd := slices.SortedFunc(maps.Values(u.offers), func(a, b noteOffer) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
 	for _, old := range byEnd {
-		if old.Org != m.Org && (!now.Before(old.ExpiresAt) || len(u.offers) > svc.MaxOffers) {
+		if old.Org != m.Org && (!now.Before(old.ExpiresAt) || len(u.offers) > signin.MaxOffers) {
 			delete(u.offers, old.Org)
 			writes = append(writes, grain.Delete("offer", old.Org))
 		}

@@ -7,8 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // openCeremonies bounds the open ceremonies of a user; the oldest is dropped.
@@ -16,7 +17,7 @@ const openCeremonies = 8
 
 type (
 	putPasskey struct {
-		Passkey svc.Passkey `json:"passkey"`
+		Passkey conversation.Passkey `json:"passkey"`
 		// Use changes a passkey only if it exists.
 		Use bool `json:"use"`
 		// Session is the console session that adds a passkey.
@@ -26,7 +27,7 @@ type (
 		ID string `json:"id"`
 	}
 	openCeremony struct {
-		Ceremony svc.Ceremony `json:"ceremony"`
+		Ceremony conversation.Ceremony `json:"ceremony"`
 	}
 )
 
@@ -40,21 +41,21 @@ var (
 	userSpendCeremony = grain.On(userKind, "ceremony.spend", (*user).onSpendCeremony)
 )
 
-func (u *user) onPasskeys(time.Time, grain.None) (grain.Outcome[[]svc.Passkey], error) {
-	keys := slices.SortedFunc(maps.Values(u.passkeys), func(a, b svc.Passkey) int { return strings.Compare(a.ID, b.ID) })
-	return grain.Answer(append([]svc.Passkey{}, keys...)), nil
+func (u *user) onPasskeys(time.Time, grain.None) (grain.Outcome[[]conversation.Passkey], error) {
+	keys := slices.SortedFunc(maps.Values(u.passkeys), func(a, b conversation.Passkey) int { return strings.Compare(a.ID, b.ID) })
+	return grain.Answer(append([]conversation.Passkey{}, keys...)), nil
 }
 
 // onPutPasskey stores a new passkey, or the changes of a known one.
-func (u *user) onPutPasskey(now time.Time, m putPasskey) (grain.Outcome[svc.Passkey], error) {
+func (u *user) onPutPasskey(now time.Time, m putPasskey) (grain.Outcome[conversation.Passkey], error) {
 	key := m.Passkey
 	switch _, known := u.passkeys[key.ID]; {
 	case !m.Use && (m.Session == "" || u.live(now, m.Session) != nil):
-		return grain.Outcome[svc.Passkey]{}, svc.PasskeyRequired("session_over", "The session has ended. Sign in again.")
+		return grain.Outcome[conversation.Passkey]{}, conversation.PasskeyRequired("session_over", "The session has ended. Sign in again.")
 	case m.Use && !known:
-		return grain.Outcome[svc.Passkey]{}, svc.NotFound("passkey")
-	case !known && len(u.passkeys) >= svc.MaxPasskeys:
-		return grain.Outcome[svc.Passkey]{}, svc.Errorf(svc.CodeConflict, "A person has at most %d passkeys; remove one first.", svc.MaxPasskeys)
+		return grain.Outcome[conversation.Passkey]{}, domain.NotFound("passkey")
+	case !known && len(u.passkeys) >= conversation.MaxPasskeys:
+		return grain.Outcome[conversation.Passkey]{}, domain.Errorf(domain.CodeConflict, "A person has at most %d passkeys; remove one first.", conversation.MaxPasskeys)
 	}
 	u.passkeys[key.ID] = key
 	return grain.Answer(key, grain.Put("passkey", key.ID, key)), nil
@@ -63,7 +64,7 @@ func (u *user) onPutPasskey(now time.Time, m putPasskey) (grain.Outcome[svc.Pass
 // onRemovePasskey removes a passkey and ends the sessions that it opened.
 func (u *user) onRemovePasskey(_ time.Time, m namePasskey) (grain.Outcome[entered], error) {
 	if _, known := u.passkeys[m.ID]; !known {
-		return grain.Outcome[entered]{}, svc.NotFound("passkey")
+		return grain.Outcome[entered]{}, domain.NotFound("passkey")
 	}
 	delete(u.passkeys, m.ID)
 	writes := []grain.Write{grain.Delete("passkey", m.ID)}
@@ -77,17 +78,17 @@ func (u *user) onRemovePasskey(_ time.Time, m namePasskey) (grain.Outcome[entere
 
 // onOpenCeremony remembers a challenge. It is not stored: a client asks again if its challenge is lost.
 func (u *user) onOpenCeremony(now time.Time, m openCeremony) (grain.Outcome[grain.None], error) {
-	u.ceremonies = slices.DeleteFunc(u.ceremonies, func(c svc.Ceremony) bool { return !now.Before(c.EndsAt) })
+	u.ceremonies = slices.DeleteFunc(u.ceremonies, func(c conversation.Ceremony) bool { return !now.Before(c.EndsAt) })
 	u.ceremonies = append(u.ceremonies, m.Ceremony)
 	u.ceremonies = u.ceremonies[max(0, len(u.ceremonies)-openCeremonies):]
 	return grain.Answer(grain.None{}), nil
 }
 
 // onTakeCeremony returns a challenge for verification and drops it.
-func (u *user) onTakeCeremony(now time.Time, m namePasskey) (grain.Outcome[svc.Ceremony], error) {
-	at := slices.IndexFunc(u.ceremonies, func(c svc.Ceremony) bool { return c.ID == m.ID })
+func (u *user) onTakeCeremony(now time.Time, m namePasskey) (grain.Outcome[conversation.Ceremony], error) {
+	at := slices.IndexFunc(u.ceremonies, func(c conversation.Ceremony) bool { return c.ID == m.ID })
 	if at < 0 || !now.Before(u.ceremonies[at].EndsAt) {
-		return grain.Outcome[svc.Ceremony]{}, svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+		return grain.Outcome[conversation.Ceremony]{}, conversation.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
 	}
 	taken := u.ceremonies[at]
 	u.ceremonies = slices.Delete(u.ceremonies, at, at+1)
@@ -97,35 +98,35 @@ func (u *user) onTakeCeremony(now time.Time, m namePasskey) (grain.Outcome[svc.C
 // onSpendCeremony records the answer to a challenge that was not opened here. The record lasts as long as the challenge
 // would have; it is lost with the activation.
 func (u *user) onSpendCeremony(now time.Time, m openCeremony) (grain.Outcome[grain.None], error) {
-	u.spent = slices.DeleteFunc(u.spent, func(c svc.Ceremony) bool { return !now.Before(c.EndsAt) })
-	if !now.Before(m.Ceremony.EndsAt) || slices.ContainsFunc(u.spent, func(c svc.Ceremony) bool { return c.ID == m.Ceremony.ID }) {
-		return grain.Outcome[grain.None]{}, svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+	u.spent = slices.DeleteFunc(u.spent, func(c conversation.Ceremony) bool { return !now.Before(c.EndsAt) })
+	if !now.Before(m.Ceremony.EndsAt) || slices.ContainsFunc(u.spent, func(c conversation.Ceremony) bool { return c.ID == m.Ceremony.ID }) {
+		return grain.Outcome[grain.None]{}, conversation.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
 	}
 	u.spent = append(u.spent, m.Ceremony)
 	return grain.Answer(grain.None{}), nil
 }
 
 // Passkeys returns a user's passkeys, the oldest first.
-func (i *Identity) Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey, error) {
+func (i *Identity) Passkeys(ctx context.Context, person domain.User) ([]conversation.Passkey, error) {
 	return userPasskeys.Ask(ctx, i.Actors, userIdentity(person.Email), grain.None{})
 }
 
 // AddPasskey stores a new passkey of a user under a new id, on behalf of a console session of the user. It fails with
 // conflict if there are too many, and with passkey_required if the session has ended.
-func (i *Identity) AddPasskey(ctx context.Context, person svc.User, session string, key svc.Passkey) (svc.Passkey, error) {
+func (i *Identity) AddPasskey(ctx context.Context, person domain.User, session string, key conversation.Passkey) (conversation.Passkey, error) {
 	key.ID = i.Random.NewID(ctx, "key_")
 	return userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key, Session: session})
 }
 
 // UsePasskey stores the changes of a passkey after its use. It fails with not_found if the passkey was removed
 // meanwhile.
-func (i *Identity) UsePasskey(ctx context.Context, person svc.User, key svc.Passkey) error {
+func (i *Identity) UsePasskey(ctx context.Context, person domain.User, key conversation.Passkey) error {
 	_, err := userPutPasskey.Ask(ctx, i.Actors, userIdentity(person.Email), putPasskey{Passkey: key, Use: true})
 	return err
 }
 
 // RemovePasskey removes a passkey of a user and ends the sessions that it opened.
-func (i *Identity) RemovePasskey(ctx context.Context, person svc.User, id string) error {
+func (i *Identity) RemovePasskey(ctx context.Context, person domain.User, id string) error {
 	identity := userIdentity(person.Email)
 	removed, err := userRemovePasskey.Ask(ctx, i.Actors, identity, namePasskey{ID: id})
 	if err != nil {
@@ -135,14 +136,14 @@ func (i *Identity) RemovePasskey(ctx context.Context, person svc.User, id string
 }
 
 // OpenCeremony remembers a challenge to a user's authenticator.
-func (i *Identity) OpenCeremony(ctx context.Context, person svc.User, ceremony svc.Ceremony) error {
+func (i *Identity) OpenCeremony(ctx context.Context, person domain.User, ceremony conversation.Ceremony) error {
 	_, err := userOpenCeremony.Ask(ctx, i.Actors, userIdentity(person.Email), openCeremony{Ceremony: ceremony})
 	return err
 }
 
 // TakeCeremony returns an open challenge once. It fails with passkey_required for any other challenge, and the second
 // time.
-func (i *Identity) TakeCeremony(ctx context.Context, person svc.User, id string) (svc.Ceremony, error) {
+func (i *Identity) TakeCeremony(ctx context.Context, person domain.User, id string) (conversation.Ceremony, error) {
 	return userTakeCeremony.Ask(ctx, i.Actors, userIdentity(person.Email), namePasskey{ID: id})
 }
 

@@ -6,28 +6,30 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 )
 
 // userRecord is the stored form of a person. It includes the proof that the account belongs to the owner of the
 // address.
 type userRecord struct {
-	svc.User
+	domain.User
 	// Proof is empty if the account was made through a link that its inviter could read. Records of earlier versions
 	// have no proof.
-	Proof svc.Proof `json:"proof,omitempty"`
+	Proof signin.Proof `json:"proof,omitempty"`
 }
 
 type (
 	vouchFor struct {
-		User svc.User `json:"user"`
+		User domain.User `json:"user"`
 		// Create makes the account if it does not exist. If Create is not set, an open invitation is needed.
 		Create bool `json:"create,omitempty"`
 	}
 	registerPerson struct {
-		User    svc.User    `json:"user"`
-		Passkey svc.Passkey `json:"passkey"`
+		User    domain.User          `json:"user"`
+		Passkey conversation.Passkey `json:"passkey"`
 		// Mailed reports that the person opened a link that was mailed to the address.
 		Mailed bool `json:"mailed,omitempty"`
 	}
@@ -37,7 +39,7 @@ type (
 	}
 	// entered is a person, with the tokens and sessions that end.
 	entered struct {
-		svc.User
+		domain.User
 		// Ending holds the identities of token actors. They are stored until a caller has revoked them.
 		Ending []string `json:"ending,omitempty"`
 	}
@@ -45,8 +47,8 @@ type (
 		Hashes []string `json:"hashes"`
 	}
 	account struct {
-		Known bool      `json:"known"`
-		Proof svc.Proof `json:"proof,omitempty"`
+		Known bool         `json:"known"`
+		Proof signin.Proof `json:"proof,omitempty"`
 	}
 )
 
@@ -67,14 +69,14 @@ func (u *user) onVouch(now time.Time, m vouchFor) (grain.Outcome[entered], error
 	case u.user == nil && !m.Create:
 		invited := u.inviterName(now)
 		if invited == nil {
-			return grain.Outcome[entered]{}, svc.NotFound("user")
+			return grain.Outcome[entered]{}, domain.NotFound("user")
 		}
 		m.User.Name = *invited
-		writes = u.prove(m.User, svc.ProofOperator)
+		writes = u.prove(m.User, signin.ProofOperator)
 	case u.user == nil:
-		writes = u.prove(m.User, svc.ProofOperator)
+		writes = u.prove(m.User, signin.ProofOperator)
 	case u.user.Proof == "":
-		writes = append(u.drop(""), u.prove(u.user.User, svc.ProofOperator)...)
+		writes = append(u.drop(""), u.prove(u.user.User, signin.ProofOperator)...)
 	}
 	return u.answerEntered(writes), nil
 }
@@ -82,9 +84,9 @@ func (u *user) onVouch(now time.Time, m vouchFor) (grain.Outcome[entered], error
 // onRegister makes the account of an invited person with its first passkey. A mailed link also opens an account that
 // nothing proves. In this case everything that opened the account before ends.
 func (u *user) onRegister(_ time.Time, m registerPerson) (grain.Outcome[entered], error) {
-	proof := svc.Proof("")
+	proof := signin.Proof("")
 	if m.Mailed {
-		proof = svc.ProofMail
+		proof = signin.ProofMail
 	}
 	var writes []grain.Write
 	switch {
@@ -100,7 +102,7 @@ func (u *user) onRegister(_ time.Time, m registerPerson) (grain.Outcome[entered]
 }
 
 func signInFirst() error {
-	return &svc.Error{Code: svc.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
+	return &domain.Error{Code: domain.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
 }
 
 // onProve notes that a session of the person opened a mailed link. If nothing proved the account before, only this
@@ -109,7 +111,7 @@ func (u *user) onProve(_ time.Time, m proveAddress) (grain.Outcome[entered], err
 	if u.user.Proof != "" {
 		return u.answerEntered(nil), nil
 	}
-	return u.answerEntered(append(u.drop(m.Session), u.prove(u.user.User, svc.ProofMail)...)), nil
+	return u.answerEntered(append(u.drop(m.Session), u.prove(u.user.User, signin.ProofMail)...)), nil
 }
 
 func (u *user) onAccount(time.Time, grain.None) (grain.Outcome[account], error) {
@@ -135,7 +137,7 @@ func (u *user) answerEntered(writes []grain.Write) grain.Outcome[entered] {
 }
 
 // prove stores the person with a proof.
-func (u *user) prove(person svc.User, proof svc.Proof) []grain.Write {
+func (u *user) prove(person domain.User, proof signin.Proof) []grain.Write {
 	if person.Name == "" {
 		person.Name = person.Email
 	}
@@ -188,35 +190,35 @@ func (u *user) inviterName(now time.Time) *string {
 
 // User returns the person of an e-mail address, on the word of the operator. If there is no account, it makes one with
 // the name. A known person's name does not change. Everything that opens an account without proof ends.
-func (i *Identity) User(ctx context.Context, email, name string) (svc.User, error) {
-	normal, ok := svc.NormaliseEmail(email)
+func (i *Identity) User(ctx context.Context, email, name string) (domain.User, error) {
+	normal, ok := domain.NormaliseEmail(email)
 	if !ok {
-		return svc.User{}, svc.Invalid(svc.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
+		return domain.User{}, domain.Invalid(domain.FieldError{Field: "email", Code: "invalid_email", Message: "The e-mail address does not parse."})
 	}
-	return i.vouch(ctx, vouchFor{User: svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal, Name: name}, Create: true})
+	return i.vouch(ctx, vouchFor{User: domain.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal, Name: name}, Create: true})
 }
 
 // Enter returns the person of an e-mail address that the operator lets in, as User does. It fails with not_found for an
 // address without an account and without an open invitation.
-func (i *Identity) Enter(ctx context.Context, email string) (svc.User, error) {
-	normal, ok := svc.NormaliseEmail(email)
+func (i *Identity) Enter(ctx context.Context, email string) (domain.User, error) {
+	normal, ok := domain.NormaliseEmail(email)
 	if !ok {
-		return svc.User{}, svc.NotFound("user")
+		return domain.User{}, domain.NotFound("user")
 	}
-	return i.vouch(ctx, vouchFor{User: svc.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal}})
+	return i.vouch(ctx, vouchFor{User: domain.User{ID: i.Random.NewID(ctx, "usr_"), Email: normal}})
 }
 
-func (i *Identity) vouch(ctx context.Context, message vouchFor) (svc.User, error) {
+func (i *Identity) vouch(ctx context.Context, message vouchFor) (domain.User, error) {
 	identity := userIdentity(message.User.Email)
 	known, err := userVouch.Ask(ctx, i.Actors, identity, message)
 	if err != nil {
-		return svc.User{}, err
+		return domain.User{}, err
 	}
 	return known.User, i.revokeAll(ctx, identity, known.Ending)
 }
 
 // MayRegister fails with conflict if the person of a link has an account that the link does not open.
-func (i *Identity) MayRegister(ctx context.Context, link svc.Link) error {
+func (i *Identity) MayRegister(ctx context.Context, link signin.Link) error {
 	known, err := userAccount.Ask(ctx, i.Actors, userIdentity(link.User.Email), grain.None{})
 	if err == nil && known.Known && (known.Proof != "" || !link.Mailed) {
 		err = signInFirst()
@@ -225,21 +227,21 @@ func (i *Identity) MayRegister(ctx context.Context, link svc.Link) error {
 }
 
 // Register makes the account of an invited person with its first passkey. The rule of MayRegister applies.
-func (i *Identity) Register(ctx context.Context, link svc.Link, key svc.Passkey) (svc.User, svc.Passkey, error) {
+func (i *Identity) Register(ctx context.Context, link signin.Link, key conversation.Passkey) (domain.User, conversation.Passkey, error) {
 	identity := userIdentity(link.User.Email)
 	key.ID = i.Random.NewID(ctx, "key_")
 	person := link.User
 	person.ID = i.Random.NewID(ctx, "usr_")
-	made, err := userRegister.Ask(svc.WithCarrier(ctx, nil), i.Actors, identity, registerPerson{User: person, Passkey: key, Mailed: link.Mailed})
+	made, err := userRegister.Ask(domain.WithCarrier(ctx, nil), i.Actors, identity, registerPerson{User: person, Passkey: key, Mailed: link.Mailed})
 	if err != nil {
-		return svc.User{}, key, err
+		return domain.User{}, key, err
 	}
 	return made.User, key, i.revokeAll(ctx, identity, made.Ending)
 }
 
 // ProveAddress notes that a session of a person opened a link that was mailed to the address. If nothing proved the
 // account before, only this session and its passkey stay.
-func (i *Identity) ProveAddress(ctx context.Context, person svc.User, session string) error {
+func (i *Identity) ProveAddress(ctx context.Context, person domain.User, session string) error {
 	identity := userIdentity(person.Email)
 	proved, err := userProve.Ask(ctx, i.Actors, identity, proveAddress{Session: session})
 	if err != nil {
@@ -253,10 +255,10 @@ func (i *Identity) revokeAll(ctx context.Context, person string, hashes []string
 	if len(hashes) == 0 {
 		return nil
 	}
-	ctx = svc.WithCarrier(ctx, nil)
+	ctx = domain.WithCarrier(ctx, nil)
 	for _, hash := range hashes {
 		_, err := tokenRevoke.Ask(ctx, i.Actors, hash, grain.None{})
-		if code := svc.CodeOf(err); err != nil && code != svc.CodeNotFound && code != svc.CodeUnauthorized {
+		if code := domain.CodeOf(err); err != nil && code != domain.CodeNotFound && code != domain.CodeUnauthorized {
 			return err
 		}
 	}

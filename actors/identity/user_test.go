@@ -7,17 +7,19 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 )
 
 func TestUserLife(t *testing.T) {
-	noUser := svc.NotFound("user")
-	nameless := svc.User{ID: "usr_1", Email: "ada@example.com"}
-	named := svc.User{ID: "usr_1", Email: "ada@example.com", Name: "ada@example.com"}
+	noUser := domain.NotFound("user")
+	nameless := domain.User{ID: "usr_1", Email: "ada@example.com"}
+	named := domain.User{ID: "usr_1", Email: "ada@example.com", Name: "ada@example.com"}
 	tok1, tok2 := testTokenRecord("tok_1", actorstest.Ada(), nil), testTokenRecord("tok_2", actorstest.Ada(), nil)
-	phone := svc.Passkey{ID: "key_1", Name: "Phone", Party: "svc.example", Credential: []byte(`{"count":1}`)}
+	phone := conversation.Passkey{ID: "key_1", Name: "Phone", Party: "svc.example", Credential: []byte(`{"count":1}`)}
 	used := phone
 	used.Credential = []byte(`{"count":2}`)
 	first, second := testSession("tok_s1", "", 0), testSession("tok_s2", "key_1", time.Second)
@@ -40,14 +42,14 @@ func TestUserLife(t *testing.T) {
 		{Name: "answered twice", Method: "offer.forget", Message: noteOffer{Org: "c"}, Want: grain.Answer[any](grain.None{})},
 		{Name: "none that is open lets in", After: 20, Method: "vouch", Message: vouchFor{nameless, false}, Err: noUser},
 		{Name: "nobody is known by that", Method: "get", Message: grain.None{}, Err: noUser},
-		{Name: "make without a name", Method: "vouch", Message: vouchFor{nameless, true}, Want: grain.Answer[any](entered{User: named}, grain.Put("user", "usr_1", userRecord{named, svc.ProofOperator}))},
-		{Name: "is there", Method: "vouch", Message: vouchFor{svc.User{ID: "usr_9", Email: "ada@example.com"}, true}, Want: grain.Answer[any](entered{User: named})},
+		{Name: "make without a name", Method: "vouch", Message: vouchFor{nameless, true}, Want: grain.Answer[any](entered{User: named}, grain.Put("user", "usr_1", userRecord{named, signin.ProofOperator}))},
+		{Name: "is there", Method: "vouch", Message: vouchFor{domain.User{ID: "usr_9", Email: "ada@example.com"}, true}, Want: grain.Answer[any](entered{User: named})},
 		{
-			Name: "a known person is not renamed", Method: "vouch", Message: vouchFor{svc.User{ID: "usr_9", Email: "ada@example.com", Name: "Ada"}, true},
+			Name: "a known person is not renamed", Method: "vouch", Message: vouchFor{domain.User{ID: "usr_9", Email: "ada@example.com", Name: "Ada"}, true},
 			Want: grain.Answer[any](entered{User: named}),
 		},
 		{Name: "get", Method: "get", Message: grain.None{}, Want: grain.Answer[any](named)},
-		{Name: "enter", Method: "vouch", Message: vouchFor{svc.User{ID: "usr_9", Email: "ada@example.com"}, false}, Want: grain.Answer[any](entered{User: named})},
+		{Name: "enter", Method: "vouch", Message: vouchFor{domain.User{ID: "usr_9", Email: "ada@example.com"}, false}, Want: grain.Answer[any](entered{User: named})},
 		{Name: "nowhere seated", Method: "memberships", Message: grain.None{}, Want: grain.Answer[any]([]string(nil))},
 		{Name: "join", Method: "join", Message: joinOrganization{"b"}, Want: grain.Answer[any](grain.None{}, grain.Put("membership", "b", grain.None{}))},
 		{Name: "join twice", Method: "join", Message: joinOrganization{"b"}, Want: grain.Answer[any](grain.None{})},
@@ -63,35 +65,35 @@ func TestUserLife(t *testing.T) {
 		{Name: "its use is noted to the minute", After: 90 * time.Second, Method: "token.used", Message: findToken{"tok_2"}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", usedAt(tok2, time.Minute)))},
 		{Name: "seldom", After: 10 * time.Minute, Method: "token.used", Message: findToken{"tok_2"}, Want: grain.Answer[any](grain.None{})},
 		{Name: "and again", After: 11 * time.Minute, Method: "token.used", Message: findToken{"tok_2"}, Want: grain.Answer[any](grain.None{}, grain.Put("token", "tok_2", usedAt(tok2, 11*time.Minute)))},
-		{Name: "that of an unknown one is not", Method: "token.used", Message: findToken{"tok_9"}, Err: svc.NotFound("token")},
+		{Name: "that of an unknown one is not", Method: "token.used", Message: findToken{"tok_9"}, Err: domain.NotFound("token")},
 		{Name: "remove", Method: "token.remove", Message: findToken{"tok_2"}, Want: grain.Answer[any](grain.None{}, grain.Delete("token", "tok_2"))},
-		{Name: "remove twice", Method: "token.remove", Message: findToken{"tok_2"}, Err: svc.NotFound("token")},
-		{Name: "find no more", Method: "token.find", Message: findToken{"tok_2"}, Err: svc.NotFound("token")},
-		{Name: "no passkeys", Method: "passkeys", Message: grain.None{}, Want: grain.Answer[any]([]svc.Passkey{})},
-		{Name: "use an unknown passkey", Method: "passkey.put", Message: putPasskey{phone, true, ""}, Err: svc.NotFound("passkey")},
+		{Name: "remove twice", Method: "token.remove", Message: findToken{"tok_2"}, Err: domain.NotFound("token")},
+		{Name: "find no more", Method: "token.find", Message: findToken{"tok_2"}, Err: domain.NotFound("token")},
+		{Name: "no passkeys", Method: "passkeys", Message: grain.None{}, Want: grain.Answer[any]([]conversation.Passkey{})},
+		{Name: "use an unknown passkey", Method: "passkey.put", Message: putPasskey{phone, true, ""}, Err: domain.NotFound("passkey")},
 		{Name: "sign in", Method: "session.add", Message: addSession{first}, Want: grain.Answer[any](entered{User: named}, grain.Put("session", "tok_s1", first))},
-		{Name: "add a passkey without a session", Method: "passkey.put", Message: putPasskey{phone, false, ""}, Err: svc.PasskeyRequired("session_over", "The session has ended. Sign in again.")},
+		{Name: "add a passkey without a session", Method: "passkey.put", Message: putPasskey{phone, false, ""}, Err: conversation.PasskeyRequired("session_over", "The session has ended. Sign in again.")},
 		{Name: "add a passkey", Method: "passkey.put", Message: putPasskey{phone, false, "tok_s1"}, Want: grain.Answer[any](phone, grain.Put("passkey", "key_1", phone))},
 		{Name: "use it", Method: "passkey.put", Message: putPasskey{used, true, ""}, Want: grain.Answer[any](used, grain.Put("passkey", "key_1", used))},
-		{Name: "passkeys", Method: "passkeys", Message: grain.None{}, Want: grain.Answer[any]([]svc.Passkey{used})},
+		{Name: "passkeys", Method: "passkeys", Message: grain.None{}, Want: grain.Answer[any]([]conversation.Passkey{used})},
 		{Name: "sign in by it", Method: "session.add", Message: addSession{second}, Want: grain.Answer[any](entered{User: named}, grain.Put("session", "tok_s2", second))},
-		{Name: "sessions", Method: "sessions", Message: grain.None{}, Want: grain.Answer[any]([]svc.ConsoleSession{second.ConsoleSession, first.ConsoleSession})},
+		{Name: "sessions", Method: "sessions", Message: grain.None{}, Want: grain.Answer[any]([]signin.ConsoleSession{second.ConsoleSession, first.ConsoleSession})},
 		{Name: "a session is used", After: time.Minute, Method: "session.used", Message: findToken{"tok_s1"}, Want: grain.Answer[any](grain.None{})},
-		{Name: "an unknown one is not", Method: "session.used", Message: findToken{"tok_s9"}, Err: svc.NotFound("session")},
+		{Name: "an unknown one is not", Method: "session.used", Message: findToken{"tok_s9"}, Err: domain.NotFound("session")},
 		{Name: "remove a passkey with its session", Method: "passkey.remove", Message: namePasskey{"key_1"}, Want: grain.Answer[any](entered{named, []string{"hash of tok_s2"}}, grain.Delete("passkey", "key_1"), grain.Delete("session", "tok_s2"), grain.Put("ending", "hash of tok_s2", grain.None{}))},
-		{Name: "remove it twice", Method: "passkey.remove", Message: namePasskey{"key_1"}, Err: svc.NotFound("passkey")},
-		{Name: "sign in by a removed passkey", Method: "session.add", Message: addSession{second}, Err: svc.NotFound("passkey")},
+		{Name: "remove it twice", Method: "passkey.remove", Message: namePasskey{"key_1"}, Err: domain.NotFound("passkey")},
+		{Name: "sign in by a removed passkey", Method: "session.add", Message: addSession{second}, Err: domain.NotFound("passkey")},
 		{Name: "its session is revoked", Method: "revoked", Message: revoked{[]string{"hash of tok_s2", "another"}}, Want: grain.Answer[any](grain.None{}, grain.Delete("ending", "hash of tok_s2"))},
 		{Name: "end the other sessions", Method: "session.end_others", Message: findToken{"tok_s1"}, Want: grain.Answer[any](entered{User: named})},
 		{Name: "end a session", Method: "session.end", Message: findToken{"tok_s1"}, Want: grain.Answer[any](entered{named, []string{"hash of tok_s1"}}, grain.Delete("session", "tok_s1"), grain.Put("ending", "hash of tok_s1", grain.None{}))},
-		{Name: "end it twice", Method: "session.end", Message: findToken{"tok_s1"}, Err: svc.NotFound("session")},
-		{Name: "a token of an ended session", Method: "token.add", Message: addToken{Token: tok1, Session: "tok_s1"}, Err: svc.Errorf(svc.CodeUnauthorized, "The token is unknown, revoked or expired.")},
-		{Name: "a sign-in", Method: "signin.note", Message: signed(1, 0, ""), Want: grain.Answer[any](grain.None{}, grain.Put("signins", "log", signInLog{[]svc.SignIn{signed(1, 0, "")}}))},
+		{Name: "end it twice", Method: "session.end", Message: findToken{"tok_s1"}, Err: domain.NotFound("session")},
+		{Name: "a token of an ended session", Method: "token.add", Message: addToken{Token: tok1, Session: "tok_s1"}, Err: domain.Errorf(domain.CodeUnauthorized, "The token is unknown, revoked or expired.")},
+		{Name: "a sign-in", Method: "signin.note", Message: signed(1, 0, ""), Want: grain.Answer[any](grain.None{}, grain.Put("signins", "log", signInLog{[]signin.SignIn{signed(1, 0, "")}}))},
 		{Name: "noted twice", Method: "signin.note", Message: signed(1, 0, ""), Want: grain.Answer[any](grain.None{})},
-		{Name: "one that failed", Method: "signin.note", Message: signed(2, 1, "refused"), Want: grain.Answer[any](grain.None{}, grain.Put("signins", "log", signInLog{[]svc.SignIn{signed(2, 1, "refused"), signed(1, 0, "")}}))},
+		{Name: "one that failed", Method: "signin.note", Message: signed(2, 1, "refused"), Want: grain.Answer[any](grain.None{}, grain.Put("signins", "log", signInLog{[]signin.SignIn{signed(2, 1, "refused"), signed(1, 0, "")}}))},
 		{Name: "and failed again within a minute", Method: "signin.note", Message: signed(3, 60, "refused"), Want: grain.Answer[any](grain.None{})},
-		{Name: "sign-ins", Method: "signins", Message: grain.None{}, Want: grain.Answer[any]([]svc.SignIn{signed(2, 1, "refused"), signed(1, 0, "")})},
-		{Name: "the account", Method: "account", Message: grain.None{}, Want: grain.Answer[any](account{true, svc.ProofOperator})},
+		{Name: "sign-ins", Method: "signins", Message: grain.None{}, Want: grain.Answer[any]([]signin.SignIn{signed(2, 1, "refused"), signed(1, 0, "")})},
+		{Name: "the account", Method: "account", Message: grain.None{}, Want: grain.Answer[any](account{true, signin.ProofOperator})},
 		{Name: "what is proved needs no other proof", Method: "prove", Message: proveAddress{"tok_s1"}, Want: grain.Answer[any](entered{named, []string{"hash of tok_s1"}})},
 		{Name: "a known person does not register", Method: "register", Message: registerPerson{nameless, phone, true}, Err: signInFirst()},
 		{Name: "unknown method", Method: "nonsense", Message: grain.None{}, Err: fmt.Errorf(`unknown method "nonsense"`)},

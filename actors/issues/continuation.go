@@ -10,8 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"svc"
 	"svc/actors/pipeline"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 )
 
 // FormerIssues reads the issues that the former grouping made.
@@ -100,7 +102,7 @@ func (c *Continuation) continueIssues(ctx context.Context, block uint64, hits bl
 		}
 		joined, err := c.join(patient, one, merged)
 		if err != nil {
-			c.Logger.Warn("an issue of the former grouping does not answer", "issue", svc.IssueID(one.former), "error", err)
+			c.Logger.Warn("an issue of the former grouping does not answer", "issue", occurrence.IssueID(one.former), "error", err)
 			c.wait(issue, block, occurred[issue], true)
 			continue
 		}
@@ -268,21 +270,21 @@ func (c *Continuation) totals(ctx context.Context, candidates []candidate) (map[
 
 // Continue makes an issue part of an issue of the former grouping, or of the issue into which that one is merged. It
 // reports whether it did. Only one issue ever continues an old one: for another it returns false. It may be repeated.
-func (i *Issues) Continue(ctx context.Context, environment, former, issue uint64) (bool, error) {
-	id := svc.IssueID(issue)
+func (i *Issues) Continue(ctx context.Context, environment, former, is uint64) (bool, error) {
+	id := occurrence.IssueID(is)
 	claim, err := issueContinue.Ask(ctx, i.Actors, issueIdentity(environment, former), issuePart{ID: id})
 	if err != nil {
-		return false, fmt.Errorf("letting issue %s go on: %w", svc.IssueID(former), err)
+		return false, fmt.Errorf("letting issue %s go on: %w", occurrence.IssueID(former), err)
 	}
-	root, ok := svc.ParseIssueID(claim.Root)
-	if !claim.Granted || !ok || root == issue {
+	root, ok := occurrence.ParseIssueID(claim.Root)
+	if !claim.Granted || !ok || root == is {
 		return false, nil
 	}
-	switch err := i.Merge(ctx, environment, root, issue, svc.IssueAuthor{}); {
-	case svc.CodeOf(err) == svc.CodeConflict:
+	switch err := i.Merge(ctx, environment, root, is, issue.Author{}); {
+	case domain.CodeOf(err) == domain.CodeConflict:
 		return false, nil // a member merged either meanwhile, or the root is full
 	case err != nil:
-		return false, fmt.Errorf("letting issue %s go on: %w", svc.IssueID(former), err)
+		return false, fmt.Errorf("letting issue %s go on: %w", occurrence.IssueID(former), err)
 	}
 	return true, nil
 }

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/protos"
 )
 
@@ -20,11 +23,11 @@ import (
 const formerIssues = 3
 
 // formerIssue is the number of an issue that the former grouping made.
-func formerIssue(n int) uint64 { return svc.IssueNumber(1, fmt.Sprintf("v1-old-%d", n)) }
+func formerIssue(n int) uint64 { return occurrence.IssueNumber(1, fmt.Sprintf("v1-old-%d", n)) }
 
 // presentIssue is the number of one of the two issues that the present grouping makes of its errors.
 func presentIssue(n, half int) uint64 {
-	return svc.IssueNumber(1, fmt.Sprintf("v2-new-%d-%d", n, half))
+	return occurrence.IssueNumber(1, fmt.Sprintf("v2-new-%d-%d", n, half))
 }
 
 // storeFormer stores the issues of the former grouping, as a node of the previous version did. One of them is resolved.
@@ -33,15 +36,15 @@ func (w *world) storeFormer() {
 	defer w.mu.Unlock()
 	for n := range formerIssues {
 		now := w.tickLocked()
-		row := svc.OccurrenceRow{EnvironmentNumber: 1, Issue: formerIssue(n)}
+		row := occurrence.Row{EnvironmentNumber: 1, Issue: formerIssue(n)}
 		row.ID, row.Name, row.Ts, row.ReceivedAt = fmt.Sprintf("old-%d", n), "Old", now, now
-		w.occurrences = append(w.occurrences, storedOccurrence{OccurrenceRow: row})
+		w.occurrences = append(w.occurrences, storedOccurrence{Row: row})
 		w.acts = append(w.acts, &act{issue: row.Issue, at: now, moment: now})
 	}
 	at := w.tickLocked()
-	payload, _ := json.Marshal(issueRecord{IssueState: svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &at}, Issue: formerIssue(0)}) // texts, numbers, times
+	payload, _ := json.Marshal(issueRecord{State: issue.State{Status: issue.Resolved, ResolvedAt: &at}, Issue: formerIssue(0)}) // texts, numbers, times
 	owner := kindIssue + "/" + issueIdentity(1, formerIssue(0))
-	w.decisions[owner] = svc.Entity{Owner: owner, Kind: "issue", ID: "issue", Payload: payload, Version: svc.VersionOf(1)}
+	w.decisions[owner] = domain.Entity{Owner: owner, Kind: "issue", ID: "issue", Payload: payload, Version: domain.VersionOf(1)}
 }
 
 // produceContinued appends an error that the former grouping would have put into an old issue.
@@ -55,7 +58,7 @@ func (w *world) produceContinued() {
 	value, _ := protos.AppendOccurrence(nil, &protos.Occurrence{
 		Environment: 1, Id: fmt.Sprintf("error-%d", len(w.acts)), Issue: number, Former: formerIssue(n), Fingerprint: "v2", Name: "E", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli(),
 	})
-	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
+	w.log[partition] = append(w.log[partition], event.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
 	w.acts = append(w.acts, &act{issue: number, at: now, moment: now})
 }
 
@@ -76,7 +79,7 @@ func (w *world) decision(t *testing.T, number uint64) issueRecord {
 // heir returns the issue that continues a former one, 0 if there is no such issue; the caller holds the lock.
 func (w *world) heir(t *testing.T, n int) uint64 {
 	t.Helper()
-	number, _ := svc.ParseIssueID(w.decision(t, formerIssue(n)).ContinuedBy)
+	number, _ := occurrence.ParseIssueID(w.decision(t, formerIssue(n)).ContinuedBy)
 	return number
 }
 
@@ -100,13 +103,13 @@ func (w *world) checkContinued(t *testing.T) {
 		for _, half := range halves {
 			switch into := w.decision(t, half).MergedInto; {
 			case into == "":
-			case half != heir || into != svc.IssueID(formerIssue(n)) || !slices.Equal(former.Merged, []string{svc.IssueID(half)}):
+			case half != heir || into != occurrence.IssueID(formerIssue(n)) || !slices.Equal(former.Merged, []string{occurrence.IssueID(half)}):
 				t.Errorf("issue %d is part of %q, which is made of %v and goes on with %d", half, into, former.Merged, heir)
 			default:
 				joined++
 			}
 		}
-		if n == 0 && former.Status == svc.IssueResolved && w.decision(t, heir).MergedInto != "" {
+		if n == 0 && former.Status == issue.Resolved && w.decision(t, heir).MergedInto != "" {
 			t.Error("the former issue is resolved, although its heir occurred")
 		}
 	}
@@ -129,7 +132,7 @@ func TestContinuationAsksOnce(t *testing.T) {
 	elsewhere := blockHits{hitKey{environment: 8, issue: 1, former: 2}: hit}
 	same := blockHits{hitKey{environment: 7, issue: 1, former: 0}: hit}
 	present := blockHits{hitKey{environment: 7, issue: 3, former: 4}: hit}
-	asked.occurred = []svc.IssueTotal{{Environment: 7, Issue: 3, Occurrences: 2}}
+	asked.occurred = []issue.Total{{Environment: 7, Issue: 3, Occurrences: 2}}
 	for range 3 {
 		for _, hits := range []blockHits{elsewhere, same, present, {}} {
 			if continued := c.continueIssues(t.Context(), 1, hits); len(continued) != 0 {
@@ -145,7 +148,7 @@ func TestContinuationAsksOnce(t *testing.T) {
 // askedFormer counts the queries; it has no issues.
 type askedFormer struct {
 	environments   []uint64
-	occurred       []svc.IssueTotal
+	occurred       []issue.Total
 	former, totals int
 }
 
@@ -156,11 +159,11 @@ func (a *askedFormer) FormerEnvironments(context.Context) ([]uint64, error) {
 
 func (a *askedFormer) Merged(context.Context, uint64) (int, error) { return 0, nil }
 
-func (a *askedFormer) IssueTotals(context.Context, []uint64, []uint64) ([]svc.IssueTotal, error) {
+func (a *askedFormer) IssueTotals(context.Context, []uint64, []uint64) ([]issue.Total, error) {
 	a.totals++
 	return a.occurred, nil
 }
 
-func (a *askedFormer) OccurrencesAfter(context.Context, []uint64, []uint64, uint64) ([]svc.IssueTotal, error) {
+func (a *askedFormer) OccurrencesAfter(context.Context, []uint64, []uint64, uint64) ([]issue.Total, error) {
 	return nil, nil
 }

@@ -14,11 +14,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
 	"svc/actors/alerting"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/protos"
 )
 
@@ -28,7 +32,7 @@ import (
 // and the coordinator belong to the world.
 
 type storedOccurrence struct {
-	svc.OccurrenceRow
+	occurrence.Row
 	block uint64
 }
 
@@ -38,7 +42,7 @@ type act struct {
 	// at is when it was accepted, or for a patch when its actor executed it.
 	at time.Time
 	// patch is nil for an occurrence, which has a moment and a release.
-	patch   *svc.IssuePatch
+	patch   *issue.Patch
 	moment  time.Time
 	release string
 	// sure says that the caller of the patch received the answer that it is durable.
@@ -53,7 +57,7 @@ const worldIssues = 4
 
 func worldIssue(n int) (fingerprint string, number uint64) {
 	fingerprint = fmt.Sprintf("v1-%d", n)
-	return fingerprint, svc.IssueNumber(1, fingerprint)
+	return fingerprint, occurrence.IssueNumber(1, fingerprint)
 }
 
 // releasesSeen returns alpha before beta; other releases were never seen.
@@ -105,12 +109,12 @@ func (w *world) produceError() {
 	}
 	for range copies {
 		offset := int64(len(w.log[partition]))
-		w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
+		w.log[partition] = append(w.log[partition], event.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
 	}
-	w.acts = append(w.acts, &act{issue: number, at: now, moment: svc.HitMoment(happened, now), release: release})
+	w.acts = append(w.acts, &act{issue: number, at: now, moment: issue.HitMoment(happened, now), release: release})
 }
 
-func (p *process) insertOccurrences(token string, id uint64, rows []svc.OccurrenceRow) error {
+func (p *process) insertOccurrences(token string, id uint64, rows []occurrence.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -121,8 +125,8 @@ func (p *process) insertOccurrences(token string, id uint64, rows []svc.Occurren
 	if p.w.away {
 		return errStoreAway
 	}
-	if slices.ContainsFunc(rows, func(row svc.OccurrenceRow) bool { return row.Name == poisonName }) {
-		return svc.ErrRefused
+	if slices.ContainsFunc(rows, func(row occurrence.Row) bool { return row.Name == poisonName }) {
+		return ingest.ErrRefused
 	}
 	if p.w.notes["occurrences "+token] {
 		return nil
@@ -141,13 +145,13 @@ func (p *process) RecentErrors(_ context.Context, _ time.Time, except uint64, _ 
 	defer p.w.mu.Unlock()
 	for _, row := range p.w.occurrences {
 		if !p.w.forgetful && row.block != except {
-			yield(row.Issue, protos.OccurrenceKey(row.Issue, svc.Visitor(row.DistinctID, row.AnonymousID), row.ID))
+			yield(row.Issue, protos.OccurrenceKey(row.Issue, event.Visitor(row.DistinctID, row.AnonymousID), row.ID))
 		}
 	}
 	return nil
 }
 
-func (p *process) WatchedIssues(_ context.Context, partitions int, owned []int) ([]svc.Entity, error) {
+func (p *process) WatchedIssues(_ context.Context, partitions int, owned []int) ([]domain.Entity, error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
@@ -155,7 +159,7 @@ func (p *process) WatchedIssues(_ context.Context, partitions int, owned []int) 
 	if p.w.away {
 		return nil, errStoreAway
 	}
-	out := []svc.Entity{{Owner: kindIssue + "/666", Kind: "issue", ID: "666", Payload: []byte("{")}} // of an unknown owner
+	out := []domain.Entity{{Owner: kindIssue + "/666", Kind: "issue", ID: "666", Payload: []byte("{")}} // of an unknown owner
 	for _, entity := range p.w.decisions {
 		record, err := grain.Decode[issueRecord](entity)
 		if err != nil {
@@ -232,7 +236,7 @@ func (p *process) await(ctx context.Context, owner string) error {
 
 // Load and Put implement the store of the issues' entities. A write counts if its writer has the claim when it arrives,
 // however long it was on its way.
-func (p *process) Load(_ context.Context, owner string) ([]svc.Entity, error) {
+func (p *process) Load(_ context.Context, owner string) ([]domain.Entity, error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
@@ -244,12 +248,12 @@ func (p *process) Load(_ context.Context, owner string) ([]svc.Entity, error) {
 		if p.w.spoiled {
 			entity.Payload = []byte("{")
 		}
-		return []svc.Entity{entity}, nil
+		return []domain.Entity{entity}, nil
 	}
 	return nil, nil
 }
 
-func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
+func (p *process) Put(_ context.Context, entities []domain.Entity, _ []domain.Wakeup, _ domain.Trail) error {
 	if err := p.step(); err != nil {
 		return err
 	}
@@ -280,14 +284,14 @@ func (p *process) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, 
 // recorded is an issue that records its patches as acts when they are executed. It also records the blocks with which
 // it regressed as far as the alert rules know.
 type recorded struct {
-	issue
+	issueActor
 	w *world
 }
 
 // recordedKind is the kind of recorded issues.
 func recordedKind() *grain.Kind[*recorded] {
 	kind := grain.NewKind[*recorded](kindIssue, 1, 50*time.Millisecond)
-	grain.On(kind, "patch", func(r *recorded, now time.Time, m patchIssue) (grain.Outcome[svc.IssueChange], error) {
+	grain.On(kind, "patch", func(r *recorded, now time.Time, m patchIssue) (grain.Outcome[issue.Change], error) {
 		r.w.mu.Lock()
 		r.w.acts = append(r.w.acts, &act{issue: r.number, at: now, patch: &m.Patch, asked: r.w.asked[*m.Patch.AssigneeID]})
 		r.w.mu.Unlock()
@@ -299,18 +303,18 @@ func recordedKind() *grain.Kind[*recorded] {
 		r.w.mu.Unlock()
 		return r.onNoted(now, m)
 	})
-	grain.On(kind, "occurred", ofIssue((*issue).onOccurred))
-	grain.On(kind, "adopt", ofIssue((*issue).onAdopt))
-	grain.On(kind, "release", ofIssue((*issue).onRelease))
-	grain.On(kind, "join", ofIssue((*issue).onJoin))
-	grain.On(kind, "continue", ofIssue((*issue).onContinue))
-	grain.On(kind, "leave", ofIssue((*issue).onLeave))
+	grain.On(kind, "occurred", ofIssue((*issueActor).onOccurred))
+	grain.On(kind, "adopt", ofIssue((*issueActor).onAdopt))
+	grain.On(kind, "release", ofIssue((*issueActor).onRelease))
+	grain.On(kind, "join", ofIssue((*issueActor).onJoin))
+	grain.On(kind, "continue", ofIssue((*issueActor).onContinue))
+	grain.On(kind, "leave", ofIssue((*issueActor).onLeave))
 	return kind
 }
 
 // ofIssue makes a recorded issue handle a message as any issue does.
-func ofIssue[M, R any](handle grain.Handler[*issue, M, R]) grain.Handler[*recorded, M, R] {
-	return func(r *recorded, now time.Time, m M) (grain.Outcome[R], error) { return handle(&r.issue, now, m) }
+func ofIssue[M, R any](handle grain.Handler[*issueActor, M, R]) grain.Handler[*recorded, M, R] {
+	return func(r *recorded, now time.Time, m M) (grain.Outcome[R], error) { return handle(&r.issueActor, now, m) }
 }
 
 // End returns the end of the log of a partition.
@@ -329,7 +333,7 @@ func (p *process) hostIssues(t *testing.T, ctx context.Context, ownership *pipel
 	p.watch = &ResolvedSet{Store: p, Partitions: p.w.partitions, Skipped: p.skip}
 	node := &grain.Node{Store: p, Await: p.await, Workers: grain.NewWorkers(), Now: p.w.tick, Logger: logger}
 	kind := recordedKind().Row(node, func(identity string) *recorded {
-		return &recorded{issue{number: issueOfIdentity(identity), resolved: p.watch}, p.w}
+		return &recorded{issueActor{number: issueOfIdentity(identity), resolved: p.watch}, p.w}
 	})
 	kind.Partition = issuePartition
 	var schedule *alerting.Schedule
@@ -414,16 +418,16 @@ func (p *process) change() {
 	w := p.w
 	w.mu.Lock()
 	_, number := worldIssue(w.rng.IntN(worldIssues))
-	status := []svc.IssueStatus{svc.IssueResolved, svc.IssueResolved, svc.IssueIgnored, svc.IssueOpen}[w.rng.IntN(4)]
+	status := []issue.Status{issue.Resolved, issue.Resolved, issue.Ignored, issue.Open}[w.rng.IntN(4)]
 	person := fmt.Sprintf("usr_%d", w.rng.Uint64())
-	patch := svc.IssuePatch{Status: &status, AssigneeID: &person}
-	if release := []string{"", "2.0.0", "beta"}[w.rng.IntN(3)]; status == svc.IssueResolved && release != "" {
+	patch := issue.Patch{Status: &status, AssigneeID: &person}
+	if release := []string{"", "2.0.0", "beta"}[w.rng.IntN(3)]; status == issue.Resolved && release != "" {
 		patch.ResolvedInRelease = &release
 	}
 	asked := w.tickLocked()
 	w.asked[person] = asked
 	w.mu.Unlock()
-	if _, err := p.issues.Change(context.Background(), 1, number, patch, svc.IssueAuthor{}); err != nil {
+	if _, err := p.issues.Change(context.Background(), 1, number, patch, issue.Author{}); err != nil {
 		return
 	}
 	w.mu.Lock()
@@ -438,18 +442,18 @@ func (p *process) change() {
 // life is one possible history of an issue's acts with the resulting state. Unsure acts before the number bound can no
 // longer take effect.
 type life struct {
-	state svc.IssueState
+	state issue.State
 	bound int
 }
 
 // resolutions returns the states to which a patch can have led. A resolution may already have been undone by an
 // occurrence that was accepted while it was under way.
-func resolutions(after svc.IssueState, before []*act, patch *act) []svc.IssueState {
+func resolutions(after issue.State, before []*act, patch *act) []issue.State {
 	after.ResolvedEnd = nil // the lives are ordered by time
-	possible := []svc.IssueState{after}
+	possible := []issue.State{after}
 	for _, a := range before {
 		if a.patch == nil && a.at.After(patch.asked) && a.moment.Equal(a.at) {
-			if next, _ := after.Occurred([]svc.IssueHit{{Release: a.release, Moment: patch.at.Add(time.Millisecond)}}, releasesSeen()); next.Status != after.Status {
+			if next, _ := after.Occurred([]issue.Hit{{Release: a.release, Moment: patch.at.Add(time.Millisecond)}}, releasesSeen()); next.Status != after.Status {
 				possible = append(possible, next)
 			}
 		}
@@ -486,7 +490,7 @@ func lives(acts []*act) []life {
 		switch {
 		case a.patch == nil:
 			for i, l := range possible {
-				next, _ := l.state.Occurred([]svc.IssueHit{{Release: a.release, Moment: a.moment}}, releasesSeen())
+				next, _ := l.state.Occurred([]issue.Hit{{Release: a.release, Moment: a.moment}}, releasesSeen())
 				if next.Status != l.state.Status {
 					possible[i] = life{next, n}
 				}

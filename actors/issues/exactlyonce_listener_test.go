@@ -9,8 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/pipeline"
+	"svc/domain/event"
+	"svc/domain/ingest"
 )
 
 // toyListener durably records the stored events, as a module would that makes data out of rows.
@@ -27,7 +28,7 @@ type toyBlock struct {
 
 func (l *toyListener) Open() pipeline.BlockListener { return &toyBlock{p: l.p} }
 
-func (b *toyBlock) Saw(_ int64, rows *svc.Rows) {
+func (b *toyBlock) Saw(_ int64, rows *ingest.Rows) {
 	for i := range rows.Events {
 		b.saw = append(b.saw, rows.Events[i].DistinctID+" "+rows.Events[i].ID)
 	}
@@ -79,9 +80,9 @@ func TestRecoveryRunsTheListenersOfTheSink(t *testing.T) {
 		for range 50 {
 			w.produce(time.Now())
 		}
-		positions := []svc.LogPosition{{Partition: 0, Metadata: interrupted}, {Partition: 1, Metadata: interrupted}}
+		positions := []event.LogPosition{{Partition: 0, Metadata: interrupted}, {Partition: 1, Metadata: interrupted}}
 		copy(w.committed, positions)
-		starts, err := p.stream.Assigned(t.Context(), svc.LogAssignment{Generation: 1, Partitions: positions})
+		starts, err := p.stream.Assigned(t.Context(), event.LogAssignment{Generation: 1, Partitions: positions})
 		if err != nil {
 			t.Fatal(err)
 		}

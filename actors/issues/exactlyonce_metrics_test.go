@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
 	"svc/protos"
 )
 
@@ -16,7 +18,7 @@ import (
 // recognized by an id or by their instant.
 
 type storedPoint struct {
-	svc.MetricRow
+	metric.Row
 	block uint64
 }
 
@@ -51,7 +53,7 @@ func (w *world) produceMetrics() {
 	raised := w.rng.IntN(4)
 	w.raised[s.series] += float64(raised)
 	point := &protos.MetricPoint{
-		Environment: 1, Name: s.name, Series: s.series, Kind: string(svc.MetricCounter),
+		Environment: 1, Name: s.name, Series: s.series, Kind: string(metric.Counter),
 		TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli(), Count: 1, Sum: float64(raised),
 	}
 	copies := 1 + w.rng.IntN(5)/4
@@ -70,7 +72,7 @@ func (w *world) produceMetrics() {
 	partition := protos.PartitionOfMetric(1, s.name, w.partitions)
 	for range copies {
 		offset := int64(len(w.log[partition]))
-		w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
+		w.log[partition] = append(w.log[partition], event.LogRecord{Partition: partition, Offset: offset, Time: now, Value: value})
 	}
 }
 
@@ -83,13 +85,13 @@ func (w *world) accumulate(s *sender, point *protos.MetricPoint, raised int) {
 	s.buckets[w.rng.IntN(3)] += uint64(raised)
 	point.Cumulative, point.StartNs, point.Sum = true, s.startNs, s.sum
 	if s.series == seriesLatency {
-		point.Kind, point.Count = string(svc.MetricHistogram), uint64(s.sum)
+		point.Kind, point.Count = string(metric.MetricHistogram), uint64(s.sum)
 		point.Histogram = &protos.Histogram{Bounds: []float64{1, 2}, Buckets: slices.Clone(s.buckets)}
 	}
 }
 
 // insertPoints stores points, and then the rows of a materialized view of them.
-func (p *process) insertPoints(token string, id uint64, rows []svc.MetricRow) error {
+func (p *process) insertPoints(token string, id uint64, rows []metric.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -136,19 +138,19 @@ func (p *process) RecentBillings(context.Context, time.Time, uint64, int, func(u
 }
 
 // RecentTallies yields none.
-func (p *process) RecentTallies(context.Context, time.Time, uint64, func(svc.TallyMark)) error {
+func (p *process) RecentTallies(context.Context, time.Time, uint64, func(ingest.TallyMark)) error {
 	return nil
 }
 
 // Cumulatives yields all states; the newest must win.
-func (p *process) Cumulatives(_ context.Context, _ time.Time, except uint64, yield func(svc.CumulativeSeries)) error {
+func (p *process) Cumulatives(_ context.Context, _ time.Time, except uint64, yield func(metric.CumulativeSeries)) error {
 	if err := p.step(); err != nil {
 		return err
 	}
 	defer p.w.mu.Unlock()
 	for _, n := range p.w.rng.Perm(len(p.w.points)) {
 		if row := p.w.points[n]; row.block != except && len(row.State) > 0 {
-			yield(svc.CumulativeSeries{Environment: row.Environment, Name: row.Name, Series: row.Series, State: row.State, SeenAt: row.ReceivedAt})
+			yield(metric.CumulativeSeries{Environment: row.Environment, Name: row.Name, Series: row.Series, State: row.State, SeenAt: row.ReceivedAt})
 		}
 	}
 	return nil

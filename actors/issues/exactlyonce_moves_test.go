@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/move"
 	"svc/actors/pipeline"
+	"svc/domain"
 )
 
 // movable are the environments that move between the two shards: two at home on each.
@@ -29,7 +29,7 @@ func (p *process) shardOf(environment uint64) int {
 
 // home returns the shard that the number of an environment names.
 func (w *world) home(environment uint64) int {
-	if shard := svc.ShardOf(environment); shard < w.shards {
+	if shard := domain.ShardOf(environment); shard < w.shards {
 		return shard
 	}
 	return 0
@@ -296,11 +296,11 @@ func endOf(err error) string {
 		return "undecided"
 	case errors.Is(err, errDead):
 		return "dead"
-	case errors.Is(err, svc.ErrFenced):
+	case errors.Is(err, domain.ErrFenced):
 		return "fenced"
 	case errors.Is(err, errStoreAway):
 		return "away"
-	case svc.CodeOf(err) == svc.CodeUnavailable, errors.Is(err, context.DeadlineExceeded):
+	case domain.CodeOf(err) == domain.CodeUnavailable, errors.Is(err, context.DeadlineExceeded):
 		return "held"
 	}
 	return "other"

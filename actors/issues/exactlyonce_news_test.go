@@ -12,10 +12,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
 	"svc/actors/alerting"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/event"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/protos"
 )
 
@@ -26,7 +30,7 @@ import (
 // alertStore stores the entities of alerting actors.
 type alertStore struct{ *process }
 
-func (s alertStore) Load(_ context.Context, owner string) (out []svc.Entity, err error) {
+func (s alertStore) Load(_ context.Context, owner string) (out []domain.Entity, err error) {
 	if err := s.step(); err != nil {
 		return nil, err
 	}
@@ -45,7 +49,7 @@ func (s alertStore) Load(_ context.Context, owner string) (out []svc.Entity, err
 	return out, nil
 }
 
-func (s alertStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
+func (s alertStore) Put(_ context.Context, entities []domain.Entity, _ []domain.Wakeup, _ domain.Trail) error {
 	if err := s.step(); err != nil {
 		return err
 	}
@@ -72,7 +76,7 @@ func (s alertStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup
 }
 
 // IssueTotals counts the stored occurrences.
-func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) ([]svc.IssueTotal, error) {
+func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) ([]issue.Total, error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
@@ -80,16 +84,16 @@ func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) 
 	if p.w.away {
 		return nil, errStoreAway
 	}
-	totals := map[uint64]svc.IssueTotal{}
-	for _, issue := range issues {
+	totals := map[uint64]issue.Total{}
+	for _, i := range issues {
 		for _, row := range p.w.occurrences {
-			if row.Issue == issue && row.EnvironmentNumber == environments[0] {
-				total := totals[issue]
-				totals[issue] = svc.IssueTotal{Environment: row.EnvironmentNumber, Issue: issue, Occurrences: total.Occurrences + 1, Name: row.Name}
+			if row.Issue == i && row.EnvironmentNumber == environments[0] {
+				total := totals[i]
+				totals[i] = issue.Total{Environment: row.EnvironmentNumber, Issue: i, Occurrences: total.Occurrences + 1, Name: row.Name}
 			}
 		}
 	}
-	out := make([]svc.IssueTotal, 0, len(totals))
+	out := make([]issue.Total, 0, len(totals))
 	for total := range maps.Values(totals) {
 		out = append(out, total)
 	}
@@ -97,7 +101,7 @@ func (p *process) IssueTotals(_ context.Context, environments, issues []uint64) 
 }
 
 // OccurrencesAfter counts the occurrences in blocks after one.
-func (p *process) OccurrencesAfter(_ context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error) {
+func (p *process) OccurrencesAfter(_ context.Context, environments, issues []uint64, block uint64) ([]issue.Total, error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
@@ -111,32 +115,32 @@ func (p *process) OccurrencesAfter(_ context.Context, environments, issues []uin
 			counts[row.Issue]++
 		}
 	}
-	out := make([]svc.IssueTotal, 0, len(counts))
-	for issue, count := range counts {
-		out = append(out, svc.IssueTotal{Environment: environments[0], Issue: issue, Occurrences: count})
+	out := make([]issue.Total, 0, len(counts))
+	for i, count := range counts {
+		out = append(out, issue.Total{Environment: environments[0], Issue: i, Occurrences: count})
 	}
 	return out, nil
 }
 
 // worldRules are the rules of the world: one waits for new issues, one also waits for regressions, and one sums up the
 // raises of the requests and never fires.
-func worldRules() []svc.AlertRule {
-	return []svc.AlertRule{
+func worldRules() []alert.Rule {
+	return []alert.Rule{
 		{
 			ID: "rul_news", Number: 1, Environment: "production",
-			AlertSpec: svc.AlertSpec{
-				Name: "News", Kind: svc.AlertNewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5, Condition: svc.AlertCondition{Regressions: new(false)},
+			Spec: alert.Spec{
+				Name: "News", Kind: alert.NewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5, Condition: alert.Condition{Regressions: new(false)},
 			},
 		},
 		{
 			ID: "rul_back", Number: 1, Environment: "production",
-			AlertSpec: svc.AlertSpec{Name: "Back", Kind: svc.AlertNewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5},
+			Spec: alert.Spec{Name: "Back", Kind: alert.NewIssue, Enabled: true, Comparator: "gt", WindowMinutes: 5},
 		},
 		{
 			ID: "rul_sum", Number: 1, Environment: "production",
-			AlertSpec: svc.AlertSpec{
-				Name: "Sum", Kind: svc.AlertMetric, Enabled: true, Comparator: "gt", Threshold: 1e12, WindowMinutes: svc.MaxWindowMinutes,
-				Condition: svc.AlertCondition{Name: "requests", Agg: "sum"},
+			Spec: alert.Spec{
+				Name: "Sum", Kind: alert.Metric, Enabled: true, Comparator: "gt", Threshold: 1e12, WindowMinutes: alert.MaxWindowMinutes,
+				Condition: alert.Condition{Name: "requests", Agg: "sum"},
 			},
 		},
 	}
@@ -163,20 +167,20 @@ func (p *process) hostAlerts(c *cluster.Cluster, logger *slog.Logger) (cluster.K
 // settings lists the rules of the world and one of a stranger, which cannot be decoded.
 type settings struct{}
 
-func (settings) LoadKind(_ context.Context, kind string) ([]svc.Entity, error) {
-	entities := []svc.Entity{{Owner: alerting.KindAlerting + "/mallory/shop", Kind: kind, ID: "rul_poison", Payload: []byte("7")}}
+func (settings) LoadKind(_ context.Context, kind string) ([]domain.Entity, error) {
+	entities := []domain.Entity{{Owner: alerting.KindAlerting + "/mallory/shop", Kind: kind, ID: "rul_poison", Payload: []byte("7")}}
 	for _, rule := range worldRules() {
 		payload, err := json.Marshal(rule)
 		if err != nil {
 			return nil, err
 		}
-		entities = append(entities, svc.Entity{Owner: alerting.KindAlerting + "/" + web().String(), Kind: kind, ID: rule.ID, Payload: payload})
+		entities = append(entities, domain.Entity{Owner: alerting.KindAlerting + "/" + web().String(), Kind: kind, ID: rule.ID, Payload: payload})
 	}
 	return entities, nil
 }
 
 // skip counts the skipped settings by owner.
-func (p *process) skip(entity svc.Entity, _ error) {
+func (p *process) skip(entity domain.Entity, _ error) {
 	p.w.skipping.Lock()
 	defer p.w.skipping.Unlock()
 	p.w.skipped[entity.Owner]++
@@ -185,11 +189,11 @@ func (p *process) skip(entity svc.Entity, _ error) {
 // worldPoints reads the points in the world's store.
 type worldPoints struct{ p *process }
 
-func (worldPoints) Measure(context.Context, []svc.AlertRule, time.Time) []alerting.Measured {
+func (worldPoints) Measure(context.Context, []alert.Rule, time.Time) []alerting.Measured {
 	return nil
 }
 
-func (m worldPoints) Read(_ context.Context, counters []svc.AlertCounter, at time.Time, since uint64) []alerting.ReadCounter {
+func (m worldPoints) Read(_ context.Context, counters []alert.Counter, at time.Time, since uint64) []alerting.ReadCounter {
 	out := make([]alerting.ReadCounter, len(counters))
 	err := m.p.step()
 	if err == nil {
@@ -206,7 +210,7 @@ func (m worldPoints) Read(_ context.Context, counters []svc.AlertCounter, at tim
 		for _, row := range m.p.w.points {
 			if row.Name == counters[i].Word && row.Count > 0 {
 				if at.Sub(row.Ts) <= counters[i].Window()+time.Minute {
-					out[i].Slots.At(counters[i].Slot(row.Ts)).MetricTotals.Add(row.MetricTotals)
+					out[i].Slots.At(counters[i].Slot(row.Ts)).Totals.Add(row.Totals)
 				}
 				if row.block >= since {
 					out[i].Blocks = append(out[i].Blocks, row.block)
@@ -218,7 +222,7 @@ func (m worldPoints) Read(_ context.Context, counters []svc.AlertCounter, at tim
 }
 
 // web is the application of the waiting rules.
-func web() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
+func web() domain.AppRef { return domain.AppRef{Org: "acme", App: "web"} }
 
 // checkCounts compares the count of the counting rule with the true count.
 func (w *world) checkCounts(t *testing.T, nodes []*process) {
@@ -255,12 +259,12 @@ func (w *world) produceNews() {
 	fresh := w.rng.IntN(w.fresh + 2)
 	w.fresh = max(w.fresh, fresh+1)
 	fingerprint := fmt.Sprintf("v1-fresh-%d", fresh)
-	number := svc.IssueNumber(1, fingerprint)
+	number := occurrence.IssueNumber(1, fingerprint)
 	partition := protos.PartitionOfIssue(number, w.partitions)
 	value, _ := protos.AppendOccurrence(nil, &protos.Occurrence{
 		Environment: 1, Id: fmt.Sprintf("error-%d", len(w.acts)), Issue: number, Fingerprint: fingerprint, Name: fingerprint, TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli(),
 	})
-	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
+	w.log[partition] = append(w.log[partition], event.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
 	w.acts = append(w.acts, &act{issue: number, at: now, moment: now})
 }
 
@@ -274,7 +278,7 @@ func (w *world) checkNews(t *testing.T) {
 		occurred[row.Issue] = true
 	}
 	counted := func(rule string) uint64 {
-		state, err := grain.Decode[svc.AlertState](w.alerts[alerting.KindAlerting+"/"+web().String()+" "+"alert_state"+" "+rule])
+		state, err := grain.Decode[alert.State](w.alerts[alerting.KindAlerting+"/"+web().String()+" "+"alert_state"+" "+rule])
 		if err != nil || state.Incident == nil {
 			t.Fatalf("%s has no incident: %v", rule, err)
 		}

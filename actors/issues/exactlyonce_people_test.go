@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/pipeline"
+	"svc/domain/event"
+	"svc/domain/person"
 	"svc/protos"
 )
 
@@ -26,7 +27,7 @@ type worldID struct {
 // worldAlias is two ids of an environment that are one person.
 type worldAlias struct {
 	environment uint64
-	svc.Alias
+	person.Alias
 }
 
 // worldLink ties an anonymous id to a known one.
@@ -45,7 +46,7 @@ type worldPeople struct {
 	merges      map[worldAlias]bool
 	asked, sure map[worldAlias]bool
 	// roots holds the roots that nodes noted. promised holds the ties that some node found completely noted.
-	roots    map[worldID]svc.Root
+	roots    map[worldID]person.Root
 	promised map[worldAlias]bool
 	// undone lists the promises that a write broke; united counts the searches for roots.
 	undone []string
@@ -55,7 +56,7 @@ type worldPeople struct {
 func newWorldPeople() worldPeople {
 	return worldPeople{
 		told: map[worldAlias]bool{}, linked: map[worldLink]time.Time{}, merges: map[worldAlias]bool{}, asked: map[worldAlias]bool{}, sure: map[worldAlias]bool{},
-		roots: map[worldID]svc.Root{}, promised: map[worldAlias]bool{},
+		roots: map[worldID]person.Root{}, promised: map[worldAlias]bool{},
 	}
 }
 
@@ -67,7 +68,7 @@ func idNumber(id string) uint64 { return protos.VisitorHash(1, id) }
 
 func aliasOf(environment uint64, one, other string) worldAlias {
 	a, b := idNumber(one), idNumber(other)
-	return worldAlias{environment, svc.Alias{Low: min(a, b), High: max(a, b)}}
+	return worldAlias{environment, person.Alias{Low: min(a, b), High: max(a, b)}}
 }
 
 // produceIdentity appends an identify or an alias; it happened at any time before.
@@ -80,11 +81,11 @@ func (w *world) produceIdentity(now time.Time) {
 	}
 	known, other := fmt.Sprintf("known-%d", w.rng.IntN(worldIDs)), fmt.Sprintf("known-%d", w.rng.IntN(worldIDs))
 	id, at := fmt.Sprintf("tie-%d", len(w.sent)), now.Add(-time.Duration(w.rng.IntN(40*24*3600*1000))*time.Millisecond).Truncate(time.Millisecond)
-	event := &protos.Event{Environment: environment, Id: id, DistinctId: known, AnonymousId: other, Name: svc.AliasEvent, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli()}
+	e := &protos.Event{Environment: environment, Id: id, DistinctId: known, AnonymousId: other, Name: event.AliasEvent, TsMs: at.UnixMilli(), ReceivedMs: now.UnixMilli()}
 	switch {
 	case w.rng.IntN(3) > 0:
-		event.Name, event.AnonymousId = svc.IdentifyEvent, fmt.Sprintf("device-%d", w.rng.IntN(worldIDs))
-		link := worldLink{environment, event.AnonymousId, known}
+		e.Name, e.AnonymousId = event.IdentifyEvent, fmt.Sprintf("device-%d", w.rng.IntN(worldIDs))
+		link := worldLink{environment, e.AnonymousId, known}
 		if first, linked := w.people.linked[link]; !linked || at.Before(first) {
 			w.people.linked[link] = at
 		}
@@ -92,16 +93,16 @@ func (w *world) produceIdentity(now time.Time) {
 		w.people.told[aliasOf(environment, known, other)] = true
 	}
 	w.sent[known+" "+id]++
-	value, _ := protos.AppendRecord(nil, event)
-	partition := w.shape().Of(environment, protos.PartitionOfThread(protos.Thread(environment, "", event.AnonymousId, known), w.partitions))
-	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
+	value, _ := protos.AppendRecord(nil, e)
+	partition := w.shape().Of(environment, protos.PartitionOfThread(protos.Thread(environment, "", e.AnonymousId, known), w.partitions))
+	w.log[partition] = append(w.log[partition], event.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
 }
 
 // aliases returns the stored aliases of an environment; the caller holds the lock.
 func (w *world) aliases(environment uint64) map[worldAlias]bool {
 	found := map[worldAlias]bool{}
 	for _, row := range w.view {
-		if row.Name == svc.AliasEvent && row.EnvironmentNumber == environment && row.AnonymousID != row.DistinctID {
+		if row.Name == event.AliasEvent && row.EnvironmentNumber == environment && row.AnonymousID != row.DistinctID {
 			found[aliasOf(environment, row.DistinctID, row.AnonymousID)] = true
 		}
 	}
@@ -141,18 +142,18 @@ func (u uniter) Unite(_ context.Context, environment uint64) error {
 	if err := u.step(); err != nil {
 		return err
 	}
-	noted := map[uint64]svc.Root{}
+	noted := map[uint64]person.Root{}
 	for id, root := range w.people.roots {
 		if id.environment == environment {
 			noted[id.number] = root
 		}
 	}
 	w.mu.Unlock()
-	list := []svc.Alias{}
+	list := []person.Alias{}
 	for alias := range stored {
 		list = append(list, alias.Alias)
 	}
-	roots := slices.DeleteFunc(svc.Roots(list), func(root svc.Root) bool { return noted[root.Visitor].Edges >= root.Edges })
+	roots := slices.DeleteFunc(person.Roots(list), func(root person.Root) bool { return noted[root.Visitor].Edges >= root.Edges })
 	if err := u.step(); err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (u uniter) Unite(_ context.Context, environment uint64) error {
 
 // noteRoots stores for each id the root that is made of the most aliases, and the latest of equal ones. The caller
 // holds the lock.
-func (w *world) noteRoots(environment uint64, roots []svc.Root) {
+func (w *world) noteRoots(environment uint64, roots []person.Root) {
 	for _, root := range roots {
 		if id := (worldID{environment, root.Visitor}); root.Edges >= w.people.roots[id].Edges {
 			w.people.roots[id] = root
@@ -213,7 +214,7 @@ func (b *tieBlock) Committed(block uint64) {
 	b.w.mu.Lock()
 	defer b.w.mu.Unlock()
 	for _, row := range b.w.view {
-		if row.block == block && row.Name == svc.AliasEvent && row.AnonymousID != row.DistinctID {
+		if row.block == block && row.Name == event.AliasEvent && row.AnonymousID != row.DistinctID {
 			b.w.people.promised[aliasOf(row.EnvironmentNumber, row.DistinctID, row.AnonymousID)] = true
 		}
 	}
@@ -293,7 +294,7 @@ func (w *world) checkPeople(t *testing.T) {
 	}
 	links := map[worldLink]time.Time{}
 	for _, row := range w.view {
-		if row.Name != svc.IdentifyEvent || row.AnonymousID == "" {
+		if row.Name != event.IdentifyEvent || row.AnonymousID == "" {
 			continue
 		}
 		link := worldLink{row.EnvironmentNumber, row.AnonymousID, row.DistinctID}
@@ -346,9 +347,9 @@ func TestATieThatIsUndoneIsFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(1, 1, 1)
 	alias := aliasOf(1, "one", "other")
-	w.noteRoots(1, svc.Roots([]svc.Alias{alias.Alias}))
+	w.noteRoots(1, person.Roots([]person.Alias{alias.Alias}))
 	w.people.promised[alias] = true
-	w.noteRoots(1, []svc.Root{{Visitor: alias.High, Root: alias.High, Edges: 1}})
+	w.noteRoots(1, []person.Root{{Visitor: alias.High, Root: alias.High, Edges: 1}})
 	if len(w.people.undone) != 1 {
 		t.Errorf("found %q", w.people.undone)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // interrupted is the text next to the offsets of a block with the number 7 of the first two records of two partitions.
@@ -26,8 +26,8 @@ func TestNobodyGoesPastABlockThatWasNotBegun(t *testing.T) {
 		for range 50 {
 			w.produce(time.Now())
 		}
-		w.committed[0] = svc.LogPosition{Partition: 0, Metadata: interrupted}
-		starts, err := p.stream.Assigned(t.Context(), svc.LogAssignment{Generation: 1, Partitions: []svc.LogPosition{w.committed[1]}})
+		w.committed[0] = event.LogPosition{Partition: 0, Metadata: interrupted}
+		starts, err := p.stream.Assigned(t.Context(), event.LogAssignment{Generation: 1, Partitions: []event.LogPosition{w.committed[1]}})
 		if err != nil || starts[1] != 0 {
 			t.Fatalf("starts at %v, %v", starts, err)
 		}
@@ -60,9 +60,9 @@ func TestWhatRecoveryStoresIsCounted(t *testing.T) {
 		for range 50 {
 			w.produce(time.Now())
 		}
-		positions := []svc.LogPosition{{Partition: 0, Metadata: interrupted}, {Partition: 1, Metadata: interrupted}}
+		positions := []event.LogPosition{{Partition: 0, Metadata: interrupted}, {Partition: 1, Metadata: interrupted}}
 		copy(w.committed, positions)
-		if _, err := p.stream.Assigned(t.Context(), svc.LogAssignment{Generation: 1, Partitions: positions}); err != nil {
+		if _, err := p.stream.Assigned(t.Context(), event.LogAssignment{Generation: 1, Partitions: positions}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -85,14 +85,14 @@ func TestAShortGenerationCompletesItsPart(t *testing.T) {
 		for range 50 {
 			w.produce(time.Now())
 		}
-		positions := []svc.LogPosition{{Partition: 0, Metadata: interrupted}, {Partition: 1, Metadata: interrupted}}
+		positions := []event.LogPosition{{Partition: 0, Metadata: interrupted}, {Partition: 1, Metadata: interrupted}}
 		copy(w.committed, positions)
 		for generation := range int32(20) {
 			w.mu.Lock()
 			w.generation, w.members[p] = generation+1, true
 			positions := slices.Clone(w.committed)
 			w.mu.Unlock()
-			if _, err := p.stream.Assigned(t.Context(), svc.LogAssignment{Generation: generation + 1, Partitions: positions}); err != nil {
+			if _, err := p.stream.Assigned(t.Context(), event.LogAssignment{Generation: generation + 1, Partitions: positions}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(3 * time.Second)

@@ -23,13 +23,17 @@ import (
 	"github.com/go-faster/city"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
 	"svc/actors/alerting"
 	"svc/actors/enrich"
 	"svc/actors/live"
 	"svc/actors/people"
 	"svc/actors/pipeline"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
 	"svc/protos"
 )
 
@@ -41,9 +45,9 @@ type world struct {
 	rng        *rand.Rand
 	partitions int // of a shard
 	shards     int
-	log        [][]svc.LogRecord
+	log        [][]event.LogRecord
 	sent       map[string]int
-	committed  []svc.LogPosition
+	committed  []event.LogPosition
 	rows       []storedRow
 	view       []storedRow     // the rows of a materialized view
 	notes      map[string]bool // tokens and months with a stored part
@@ -53,10 +57,10 @@ type world struct {
 	agents    *enrich.UserAgents
 	// occurrences are stored like rows; decisions are the issues' entities.
 	occurrences []storedOccurrence
-	decisions   map[string]svc.Entity
+	decisions   map[string]domain.Entity
 	// alerts holds the entities of the alerting actor. fresh is the number of issues that occurred in addition to the
 	// ones that members change.
-	alerts map[string]svc.Entity
+	alerts map[string]domain.Entity
 	fresh  int
 	// asked is when patches were requested.
 	asked map[string]time.Time
@@ -84,8 +88,8 @@ type world struct {
 	spoiled bool
 	// outboxNotes are the notes for actors. letters are the dead letters by id. Poison cannot be folded, stored or
 	// decoded: poisoned counts it by its expected end.
-	outboxNotes map[string]svc.Entity
-	letters     map[string]svc.DeadLetter
+	outboxNotes map[string]domain.Entity
+	letters     map[string]ingest.DeadLetter
 	poisoned    map[string]int
 	// skipped counts the entities that snapshots skipped, by owner; skipping guards it.
 	skipping sync.Mutex
@@ -107,23 +111,23 @@ type world struct {
 }
 
 type storedRow struct {
-	svc.EventRow
+	event.Row
 	block uint64
 	shard int // of the store that has it
 }
 
-var errDead = fmt.Errorf("the process is dead: %w", svc.ErrFenced)
+var errDead = fmt.Errorf("the process is dead: %w", domain.ErrFenced)
 
 var errStoreAway = errors.New("the store is away")
 
 func newWorld(seed uint64, partitions, shards int) *world {
 	w := &world{
-		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, shards: shards, log: make([][]svc.LogRecord, shards*partitions),
+		rng: rand.New(rand.NewPCG(seed, 1)), partitions: partitions, shards: shards, log: make([][]event.LogRecord, shards*partitions),
 		sent: map[string]int{}, heard: map[string]int{}, notes: map[string]bool{}, agents: enrich.NewUserAgents(2), members: map[*process]bool{},
-		claimed: map[int]*worldClaim{}, places: map[uint64]int{}, decisions: map[string]svc.Entity{}, alerts: map[string]svc.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]svc.Entity{}, raised: map[uint64]float64{}, letters: map[string]svc.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, people: newWorldPeople(), owners: make([]string, partitions), nodes: map[string]*process{},
+		claimed: map[int]*worldClaim{}, places: map[uint64]int{}, decisions: map[string]domain.Entity{}, alerts: map[string]domain.Entity{}, noted: map[[2]uint64]bool{}, asked: map[string]time.Time{}, outboxNotes: map[string]domain.Entity{}, raised: map[uint64]float64{}, letters: map[string]ingest.DeadLetter{}, poisoned: map[string]int{}, skipped: map[string]int{}, people: newWorldPeople(), owners: make([]string, partitions), nodes: map[string]*process{},
 	}
 	for p := range w.log {
-		w.committed = append(w.committed, svc.LogPosition{Partition: p})
+		w.committed = append(w.committed, event.LogPosition{Partition: p})
 	}
 	return w
 }
@@ -140,7 +144,9 @@ func (w *world) setAside(aside bool) {
 	w.aside = aside
 }
 
-func (w *world) shape() svc.LogShape { return svc.LogShape{Partitions: w.partitions, Shards: w.shards} }
+func (w *world) shape() domain.LogShape {
+	return domain.LogShape{Partitions: w.partitions, Shards: w.shards}
+}
 
 // shardEnvironment is an environment that lives on shard 1 if there is one.
 const shardEnvironment = 2
@@ -160,12 +166,12 @@ func (w *world) n(limit int) int {
 
 type fakeBlock struct {
 	shard       int
-	rows        []svc.EventRow
-	occurrences []svc.OccurrenceRow
-	points      []svc.MetricRow
+	rows        []event.Row
+	occurrences []occurrence.Row
+	points      []metric.Row
 }
 
-func (b *fakeBlock) Add(rows *svc.Rows) {
+func (b *fakeBlock) Add(rows *ingest.Rows) {
 	b.rows = append(b.rows, rows.Events...)
 	b.occurrences = append(b.occurrences, rows.Occurrences...)
 	b.points = append(b.points, rows.Points...)
@@ -173,13 +179,13 @@ func (b *fakeBlock) Add(rows *svc.Rows) {
 func (b *fakeBlock) Rows() int   { return len(b.rows) + len(b.occurrences) + len(b.points) }
 func (b *fakeBlock) Bytes() int  { return 0 }
 func (b *fakeBlock) Counts() int { return 0 }
-func (b *fakeBlock) Without(kind svc.LetterKind, rows []int) {
+func (b *fakeBlock) Without(kind ingest.LetterKind, rows []int) {
 	switch kind {
-	case svc.LetterEvent:
+	case ingest.LetterEvent:
 		b.rows = without(b.rows, rows)
-	case svc.LetterError:
+	case ingest.LetterError:
 		b.occurrences = without(b.occurrences, rows)
-	case svc.LetterPoint, svc.LetterRecord:
+	case ingest.LetterPoint, ingest.LetterRecord:
 		b.points = without(b.points, rows)
 	}
 }
@@ -198,7 +204,7 @@ func (b *fakeBlock) Reset() {
 }
 
 // part appends rows to a table of a shard unless their token is known there.
-func (w *world) part(table []storedRow, token string, id uint64, rows []svc.EventRow, shard int) []storedRow {
+func (w *world) part(table []storedRow, token string, id uint64, rows []event.Row, shard int) []storedRow {
 	token = fmt.Sprint(token, " on ", shard)
 	if w.notes[token] {
 		return table
@@ -211,19 +217,19 @@ func (w *world) part(table []storedRow, token string, id uint64, rows []svc.Even
 }
 
 // sessions returns the state of its session in each stored row, as a node finds the rows.
-func (p *process) sessions(except uint64) []svc.OpenSession {
-	var found []svc.OpenSession
+func (p *process) sessions(except uint64) []event.OpenSession {
+	var found []event.OpenSession
 	for _, row := range p.w.rows {
 		if row.block == except || !p.finds(&row) {
 			continue
 		}
-		found = append(found, svc.OpenSession{
-			Session: svc.Session{
+		found = append(found, event.OpenSession{
+			Session: event.Session{
 				ID: row.SessionID, Started: row.SessionStartedMs, First: row.SessionStartedMs - row.Session.BeforeMs, Last: row.Ts.UnixMilli() + row.Session.AfterMs,
 				EngagedMs: row.Session.EngagedMs, Deeds: row.Session.Deeds,
 			},
-			SessionName: svc.SessionName{Thread: row.Thread, Bot: row.IsBot, Number: row.SessionNumber},
-			HeardMs:     row.ReceivedAt.UnixMilli(), Origin: svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
+			SessionName: event.SessionName{Thread: row.Thread, Bot: row.IsBot, Number: row.SessionNumber},
+			HeardMs:     row.ReceivedAt.UnixMilli(), Origin: event.Origin{Attribution: row.Attribution, Referrer: row.Referrer},
 			Counted: cmp.Or(row.Guest, numberOf(row.Visitor())), Known: numberOf(row.DistinctID), Device: numberOf(row.AnonymousID),
 		})
 	}
@@ -245,8 +251,8 @@ func sessionFor(visitor, event string) string {
 }
 
 // shown folds the stored rows into sessions by the events that the rows show.
-func (w *world) shown() map[string]*svc.Session {
-	found := map[string]*svc.Session{}
+func (w *world) shown() map[string]*event.Session {
+	found := map[string]*event.Session{}
 	for _, row := range w.rows {
 		if row.DistinctID == "mallory" {
 			continue
@@ -254,12 +260,12 @@ func (w *world) shown() map[string]*svc.Session {
 		ts, key := row.Ts.UnixMilli(), fmt.Sprint(row.DistinctID, row.IsBot, row.SessionID)
 		session := found[key]
 		if session == nil {
-			session = &svc.Session{First: math.MaxInt64, Last: ts}
+			session = &event.Session{First: math.MaxInt64, Last: ts}
 			found[key] = session
 		}
-		session.Add(svc.SessionStep{TsMs: ts, Pageview: svc.IsPageview(row.Name), Interactive: svc.IsInteractive(row.Name), Identity: svc.IsIdentity(row.Name), EngagedMs: row.EngagedMs})
+		session.Add(event.SessionStep{TsMs: ts, Pageview: event.IsPageview(row.Name), Interactive: event.IsInteractive(row.Name), Identity: event.IsIdentity(row.Name), EngagedMs: row.EngagedMs})
 	}
-	maps.DeleteFunc(found, func(_ string, session *svc.Session) bool { return session.First == math.MaxInt64 })
+	maps.DeleteFunc(found, func(_ string, session *event.Session) bool { return session.First == math.MaxInt64 })
 	return found
 }
 
@@ -301,7 +307,7 @@ func (w *world) produceOf(environment uint64, now time.Time) {
 		w.sent[event]++
 	}
 	for partition, value := range values {
-		w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
+		w.log[partition] = append(w.log[partition], event.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
 	}
 }
 
@@ -320,28 +326,28 @@ func (w *world) producePoison(now time.Time) {
 	defer w.mu.Unlock()
 	partition := w.shape().Of(2, protos.PartitionOf(2, "mallory", w.partitions))
 	id := fmt.Sprintf("poison-%d", len(w.poisoned))
-	event := &protos.Event{Environment: 2, Id: id, DistinctId: "mallory", Name: "$identify", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli()}
+	e := &protos.Event{Environment: 2, Id: id, DistinctId: "mallory", Name: "$identify", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli()}
 	var value []byte
 	switch kind := w.rng.IntN(4); kind {
 	case 0:
 		id, value = fmt.Sprintf("record-%d-%d", partition, len(w.log[partition])), []byte(poisonBytes)
 	case 1:
-		number := svc.IssueNumber(2, id)
+		number := occurrence.IssueNumber(2, id)
 		partition = w.shape().Of(2, protos.PartitionOfIssue(number, w.partitions))
 		value, _ = protos.AppendOccurrence(nil, &protos.Occurrence{
 			Environment: 2, Id: id, Issue: number, Fingerprint: id, Name: poisonName, TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli(),
 		})
 	default:
-		if event.Name = poisonName; kind == 2 {
-			event.Name, event.Ip = "click", poisonAddress
+		if e.Name = poisonName; kind == 2 {
+			e.Name, e.Ip = "click", poisonAddress
 		}
-		value, _ = protos.AppendRecord(nil, event)
+		value, _ = protos.AppendRecord(nil, e)
 		beside := &protos.Event{Environment: 2, Id: "beside-" + id, DistinctId: "mallory", Name: "$identify", TsMs: now.UnixMilli(), ReceivedMs: now.UnixMilli()}
 		value, _ = protos.AppendRecord(value, beside)
 		w.sent["mallory "+beside.Id]++
 	}
 	w.poisoned[id]++
-	w.log[partition] = append(w.log[partition], svc.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
+	w.log[partition] = append(w.log[partition], event.LogRecord{Partition: partition, Offset: int64(len(w.log[partition])), Time: now, Value: value})
 }
 
 // checkPoison compares the dead letters with the poison that was sent.
@@ -353,7 +359,7 @@ func (w *world) checkPoison(t *testing.T) {
 	for _, letter := range w.letters {
 		var record protos.Record
 		switch {
-		case letter.Kind == svc.LetterRecord:
+		case letter.Kind == ingest.LetterRecord:
 			parked[fmt.Sprintf("record-%d-%d", letter.Partition, letter.Offset)]++
 		case record.UnmarshalVTUnsafe(letter.Payload) != nil || len(record.Events)+len(record.Occurrences) != 1 || letter.Environment != 2:
 			t.Errorf("the letter %+v holds no item of its sender", letter)
@@ -377,7 +383,7 @@ func (w *world) checkPoison(t *testing.T) {
 }
 
 // Sift finds the rows that the store refuses.
-func (p *process) Sift(_ context.Context, _ uint64, b pipeline.Block) (out []svc.RefusedRow, _ error) {
+func (p *process) Sift(_ context.Context, _ uint64, b pipeline.Block) (out []ingest.RefusedRow, _ error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
@@ -387,12 +393,12 @@ func (p *process) Sift(_ context.Context, _ uint64, b pipeline.Block) (out []svc
 	}
 	for n, row := range b.(*fakeBlock).rows {
 		if row.Name == poisonName {
-			out = append(out, svc.RefusedRow{Kind: svc.LetterEvent, Row: n, Reason: "poison"})
+			out = append(out, ingest.RefusedRow{Kind: ingest.LetterEvent, Row: n, Reason: "poison"})
 		}
 	}
 	for n, row := range b.(*fakeBlock).occurrences {
 		if row.Name == poisonName {
-			out = append(out, svc.RefusedRow{Kind: svc.LetterError, Row: n, Reason: "poison"})
+			out = append(out, ingest.RefusedRow{Kind: ingest.LetterError, Row: n, Reason: "poison"})
 		}
 	}
 	return out, nil
@@ -423,7 +429,7 @@ func (p *process) CountRows(_ context.Context, id uint64, _ pipeline.Block) (sto
 }
 
 // Park stores dead letters.
-func (p *process) Park(_ context.Context, letters []svc.DeadLetter) error {
+func (p *process) Park(_ context.Context, letters []ingest.DeadLetter) error {
 	if err := p.step(); err != nil {
 		return err
 	}
@@ -502,7 +508,7 @@ func (p *process) step() error {
 
 // Commit writes one partition after the other, like the embedded broker if it dies in between. The coordinator refuses
 // positions of another generation.
-func (p *process) Commit(_ context.Context, generation int32, positions []svc.LogPosition) error {
+func (p *process) Commit(_ context.Context, generation int32, positions []event.LogPosition) error {
 	for _, i := range rand.Perm(len(positions)) {
 		if err := p.step(); err != nil {
 			return err
@@ -510,7 +516,7 @@ func (p *process) Commit(_ context.Context, generation int32, positions []svc.Lo
 		if generation != p.w.generation || !p.w.members[p] {
 			p.w.stale++
 			p.w.mu.Unlock()
-			return svc.ErrFenced
+			return domain.ErrFenced
 		}
 		p.w.committed[positions[i].Partition] = positions[i]
 		p.w.mu.Unlock()
@@ -527,19 +533,19 @@ func (p *process) done() error {
 	return nil
 }
 
-func (p *process) Committed(_ context.Context, partitions []int) ([]svc.LogPosition, error) {
+func (p *process) Committed(_ context.Context, partitions []int) ([]event.LogPosition, error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
 	defer p.w.mu.Unlock()
-	found := make([]svc.LogPosition, 0, len(partitions))
+	found := make([]event.LogPosition, 0, len(partitions))
 	for _, partition := range partitions {
 		found = append(found, p.w.committed[partition])
 	}
 	return found, nil
 }
 
-func (p *process) Read(_ context.Context, partition int, first, last int64) ([]svc.LogRecord, error) {
+func (p *process) Read(_ context.Context, partition int, first, last int64) ([]event.LogRecord, error) {
 	if err := p.step(); err != nil {
 		return nil, err
 	}
@@ -553,7 +559,7 @@ func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.
 		month string
 		shard int
 	}
-	parts := map[part][]svc.EventRow{}
+	parts := map[part][]event.Row{}
 	p.w.mu.Lock()
 	for _, row := range b.(*fakeBlock).rows {
 		at := part{row.Ts.UTC().Format("200601"), p.shardOf(row.EnvironmentNumber)}
@@ -569,9 +575,9 @@ func (p *process) Insert(_ context.Context, token string, id uint64, b pipeline.
 			p.w.mu.Unlock()
 			return errStoreAway
 		}
-		if slices.ContainsFunc(rows, func(row svc.EventRow) bool { return row.Name == poisonName }) {
+		if slices.ContainsFunc(rows, func(row event.Row) bool { return row.Name == poisonName }) {
 			p.w.mu.Unlock()
-			return svc.ErrRefused // other months may be stored
+			return ingest.ErrRefused // other months may be stored
 		}
 		p.w.rows = p.w.part(p.w.rows, "rows "+token+month, id, rows, at.shard)
 		p.w.mu.Unlock()
@@ -608,7 +614,7 @@ func (p *process) RecentIDs(ctx context.Context, _ time.Time, except uint64, _ i
 	return nil
 }
 
-func (p *process) Sessions(_ context.Context, q svc.SessionsQuery, open func(svc.OpenSession), _ func(svc.SessionName)) error {
+func (p *process) Sessions(_ context.Context, q event.SessionsQuery, open func(event.OpenSession), _ func(event.SessionName)) error {
 	if err := p.step(); err != nil {
 		return err
 	}
@@ -725,13 +731,13 @@ func (p *process) live(ctx context.Context, generation int32, owned []int, ended
 	if err != nil {
 		return
 	}
-	starts, err := p.stream.Assigned(ctx, svc.LogAssignment{Generation: generation, Partitions: positions})
+	starts, err := p.stream.Assigned(ctx, event.LogAssignment{Generation: generation, Partitions: positions})
 	for err != nil {
 		if time.Sleep(time.Millisecond); ctx.Err() != nil {
 			return
 		}
 		if positions, err = p.Committed(ctx, owned); err == nil {
-			starts, err = p.stream.Assigned(ctx, svc.LogAssignment{Generation: generation, Partitions: positions})
+			starts, err = p.stream.Assigned(ctx, event.LogAssignment{Generation: generation, Partitions: positions})
 		}
 	}
 	failed, fail := context.WithCancel(ctx)
@@ -867,7 +873,7 @@ func faults(t *testing.T, seed uint64) {
 	w := newWorld(seed, 1+int(seed)%7, 1+int(seed)%3/2)
 	for _, rule := range worldRules() {
 		payload, _ := json.Marshal(rule) // a struct of texts and numbers
-		w.alerts[rule.ID] = svc.Entity{Owner: alerting.KindAlerting + "/" + web().String(), Kind: alerting.KindRule, ID: rule.ID, Payload: payload}
+		w.alerts[rule.ID] = domain.Entity{Owner: alerting.KindAlerting + "/" + web().String(), Kind: alerting.KindRule, ID: rule.ID, Payload: payload}
 	}
 	w.forgetful = seed%2 == 1
 	if seed%3 == 0 { // generations end while blocks are completed
@@ -1031,7 +1037,7 @@ func (s shardStore) RecentIDs(ctx context.Context, since time.Time, except uint6
 // tellingStore stores the notes for actors.
 type tellingStore struct{ *process }
 
-func (s tellingStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
+func (s tellingStore) Put(_ context.Context, entities []domain.Entity, _ []domain.Wakeup, _ domain.Trail) error {
 	if err := s.step(); err != nil {
 		return err
 	}
@@ -1049,7 +1055,7 @@ func (s tellingStore) Put(_ context.Context, entities []svc.Entity, _ []svc.Wake
 	return s.done()
 }
 
-func (s tellingStore) LoadKind(context.Context, string) (out []svc.Entity, _ error) {
+func (s tellingStore) LoadKind(context.Context, string) (out []domain.Entity, _ error) {
 	if err := s.step(); err != nil {
 		return nil, err
 	}
@@ -1068,10 +1074,10 @@ func (s tellingStore) LoadKind(context.Context, string) (out []svc.Entity, _ err
 // check compares the store with the sent events, and the sums of the deltas with the sessions that the rows show.
 func (w *world) check(t *testing.T) {
 	t.Helper()
-	stored, viewed, seen := map[string]int{}, map[string]int{}, map[string]svc.EventRow{}
+	stored, viewed, seen := map[string]int{}, map[string]int{}, map[string]event.Row{}
 	for _, row := range w.view {
 		viewed[row.DistinctID+" "+row.ID]++
-		seen[row.DistinctID+" "+row.ID] = row.EventRow
+		seen[row.DistinctID+" "+row.ID] = row.Row
 	}
 	var bounces int
 	var duration int64
@@ -1080,8 +1086,8 @@ func (w *world) check(t *testing.T) {
 		if row.DistinctID == "mallory" {
 			continue
 		}
-		if other := seen[row.DistinctID+" "+row.ID]; !reflect.DeepEqual(other, row.EventRow) {
-			t.Errorf("the view saw another row than is stored:\n%+v\n%+v", other, row.EventRow)
+		if other := seen[row.DistinctID+" "+row.ID]; !reflect.DeepEqual(other, row.Row) {
+			t.Errorf("the view saw another row than is stored:\n%+v\n%+v", other, row.Row)
 		}
 		bounces += int(row.Bounce)
 		duration += row.DurationMs

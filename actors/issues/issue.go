@@ -7,9 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/protos"
 )
 
@@ -23,7 +25,7 @@ import (
 //	persists   entity issue, once the issue is changed for the first time, and an entity
 //	           activity for each entry; its counts come from the stored occurrences
 //	woken by   calls, and by the sink when a resolved or merged issue occurs
-//	limits     svc.MaxMerged parts, svc.MaxIssueActivity entries
+//	limits     issue.MaxMerged parts, issue.MaxIssueActivity entries
 //	stops      after half a minute without a message
 //
 // It lives in the partition that carries the issue's occurrences, on the same node as the ResolvedSet that it updates.
@@ -32,16 +34,16 @@ const kindIssue = "issue"
 // issueIdle is how long an issue's actor stays activated: most are asked once.
 const issueIdle = 30 * time.Second
 
-type issue struct {
+type issueActor struct {
 	number     uint64
-	state      svc.IssueState
-	activities svc.IssueActivities
+	state      issue.State
+	activities issue.Activities
 	resolved   *ResolvedSet
 }
 
 // issueRecord is the stored form of an issue. The numbers are for queries.
 type issueRecord struct {
-	svc.IssueState
+	issue.State
 	Issue         uint64 `json:"issue"`
 	Root          uint64 `json:"root,omitempty"`
 	IgnoreUntilMs int64  `json:"ignoreUntilMs,omitempty"`
@@ -50,11 +52,11 @@ type issueRecord struct {
 
 type (
 	patchIssue struct {
-		Patch svc.IssuePatch  `json:"patch"`
-		By    svc.IssueAuthor `json:"by"`
+		Patch issue.Patch  `json:"patch"`
+		By    issue.Author `json:"by"`
 	}
 	issueOccurrences struct {
-		Hits []svc.IssueHit `json:"hits"`
+		Hits []issue.Hit `json:"hits"`
 		// FirstSeen is nil before the releases were looked up.
 		FirstSeen map[string]time.Time `json:"firstSeen"`
 		// Block is the number of the block. Tell is the same if alert rules wait for regressions, else 0.
@@ -76,9 +78,9 @@ type (
 	}
 	// issuePart names another issue. If Noted is set, the activity mentions it.
 	issuePart struct {
-		ID    string          `json:"id"`
-		Noted bool            `json:"noted,omitempty"`
-		By    svc.IssueAuthor `json:"by"`
+		ID    string       `json:"id"`
+		Noted bool         `json:"noted,omitempty"`
+		By    issue.Author `json:"by"`
 	}
 	// issueClaimed answers continue: whether the asking issue continues this one, and the issue that it becomes part
 	// of.
@@ -88,20 +90,20 @@ type (
 	}
 )
 
-var issueKind = grain.NewKind[*issue](kindIssue, 1, issueIdle)
+var issueKind = grain.NewKind[*issueActor](kindIssue, 1, issueIdle)
 
 // The methods of the issue actor.
 var (
-	issuePatch    = grain.On(issueKind, "patch", (*issue).onPatch)
-	issueOccurred = grain.On(issueKind, "occurred", (*issue).onOccurred, grain.Repeatable)
-	issueAdopt    = grain.On(issueKind, "adopt", (*issue).onAdopt)
-	issueRelease  = grain.On(issueKind, "release", (*issue).onRelease, grain.Repeatable)
-	issueJoin     = grain.On(issueKind, "join", (*issue).onJoin)
-	issueContinue = grain.On(issueKind, "continue", (*issue).onContinue)
-	issueLeave    = grain.On(issueKind, "leave", (*issue).onLeave)
-	issueNoted    = grain.On(issueKind, "noted", (*issue).onNoted)
-	issueComment  = grain.On(issueKind, "comment", (*issue).onComment)
-	issueActivity = grain.On(issueKind, "activity", (*issue).onActivity, grain.Repeatable)
+	issuePatch    = grain.On(issueKind, "patch", (*issueActor).onPatch)
+	issueOccurred = grain.On(issueKind, "occurred", (*issueActor).onOccurred, grain.Repeatable)
+	issueAdopt    = grain.On(issueKind, "adopt", (*issueActor).onAdopt)
+	issueRelease  = grain.On(issueKind, "release", (*issueActor).onRelease, grain.Repeatable)
+	issueJoin     = grain.On(issueKind, "join", (*issueActor).onJoin)
+	issueContinue = grain.On(issueKind, "continue", (*issueActor).onContinue)
+	issueLeave    = grain.On(issueKind, "leave", (*issueActor).onLeave)
+	issueNoted    = grain.On(issueKind, "noted", (*issueActor).onNoted)
+	issueComment  = grain.On(issueKind, "comment", (*issueActor).onComment)
+	issueActivity = grain.On(issueKind, "activity", (*issueActor).onActivity, grain.Repeatable)
 )
 
 // Kinds returns the kinds of issues and of releases for the actors of a node.
@@ -114,18 +116,18 @@ func Kinds(node *grain.Node, watch *ResolvedSet) []cluster.Kind {
 
 // issueRow returns the kind of issues.
 func issueRow(node *grain.Node, watch *ResolvedSet) cluster.Kind {
-	kind := issueKind.Row(node, func(identity string) *issue {
-		return &issue{number: issueOfIdentity(identity), resolved: watch}
+	kind := issueKind.Row(node, func(identity string) *issueActor {
+		return &issueActor{number: issueOfIdentity(identity), resolved: watch}
 	})
 	kind.Partition = issuePartition
 	return kind
 }
 
-func (i *issue) Restore(entities []svc.Entity) error {
-	i.state, i.activities = svc.IssueState{}, nil
+func (i *issueActor) Restore(entities []domain.Entity) error {
+	i.state, i.activities = issue.State{}, nil
 	for _, entity := range entities {
 		if entity.Kind == kindActivity {
-			entry, err := grain.Decode[svc.IssueActivity](entity)
+			entry, err := grain.Decode[issue.Activity](entity)
 			if err != nil {
 				return err
 			}
@@ -136,24 +138,24 @@ func (i *issue) Restore(entities []svc.Entity) error {
 		if err != nil {
 			return err
 		}
-		i.state = record.IssueState
+		i.state = record.State
 	}
-	slices.SortFunc(i.activities, func(a, b svc.IssueActivity) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(i.activities, func(a, b issue.Activity) int { return cmp.Compare(a.Number, b.Number) })
 	return nil
 }
 
 // issueChanged returns the outcome of a changed state. A resolved or merged issue enters the resolved set
 // before the state is saved, and leaves it after.
-func issueChanged[R any](i *issue, next svc.IssueState, answer R, happened ...svc.IssueActivity) grain.Outcome[R] {
+func issueChanged[R any](i *issueActor, next issue.State, answer R, happened ...issue.Activity) grain.Outcome[R] {
 	i.state = next
-	record := issueRecord{IssueState: next, Issue: i.number}
+	record := issueRecord{State: next, Issue: i.number}
 	if next.IgnoreUntil != nil {
 		record.IgnoreUntilMs = next.IgnoreUntil.UnixMilli()
 	}
 	if next.RegressedAt != nil {
 		record.RegressedMs = next.RegressedAt.UnixMilli()
 	}
-	record.Root, _ = svc.ParseIssueID(next.MergedInto)
+	record.Root, _ = occurrence.ParseIssueID(next.MergedInto)
 	result := grain.Answer(answer, grain.Put("issue", "issue", record))
 	for _, entry := range happened {
 		writes, _ := i.note(entry) // only comments are refused
@@ -167,21 +169,21 @@ func issueChanged[R any](i *issue, next svc.IssueState, answer R, happened ...sv
 	return result
 }
 
-func (i *issue) onPatch(now time.Time, m patchIssue) (grain.Outcome[svc.IssueChange], error) {
+func (i *issueActor) onPatch(now time.Time, m patchIssue) (grain.Outcome[issue.Change], error) {
 	if problems := m.Patch.Validate(now); len(problems) > 0 {
-		return grain.Outcome[svc.IssueChange]{}, svc.Invalid(problems...)
+		return grain.Outcome[issue.Change]{}, domain.Invalid(problems...)
 	}
 	previous := i.state.At(now)
 	next := i.state.Apply(now, m.Patch)
 	happened := i.state.Changes(&next, now, m.By)
-	return issueChanged(i, next, svc.IssueChange{Previous: previous, Status: next.At(now)}, happened...), nil
+	return issueChanged(i, next, issue.Change{Previous: previous, Status: next.At(now)}, happened...), nil
 }
 
 // dropResolved removes the issue from the resolved set, as of a version.
-func (i *issue) dropResolved(as svc.Version) { i.resolved.remove(i.number, as) }
+func (i *issueActor) dropResolved(as domain.Version) { i.resolved.remove(i.number, as) }
 
 // onOccurred decides whether occurrences reopen the issue.
-func (i *issue) onOccurred(now time.Time, m issueOccurrences) (grain.Outcome[occurredAnswer], error) {
+func (i *issueActor) onOccurred(now time.Time, m issueOccurrences) (grain.Outcome[occurredAnswer], error) {
 	// Since the block was reported first, rules may have begun or ceased to wait for regressions.
 	if block := max(m.Block, m.Tell); slices.Contains(i.state.Owed, block) {
 		return grain.Answer(occurredAnswer{Regressed: true}), nil
@@ -202,7 +204,7 @@ func (i *issue) onOccurred(now time.Time, m issueOccurrences) (grain.Outcome[occ
 	return grain.Answer(occurredAnswer{Need: need}), nil
 }
 
-func (i *issue) onAdopt(now time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+func (i *issueActor) onAdopt(now time.Time, m issuePart) (grain.Outcome[grain.None], error) {
 	next, err := i.state.Adopt(m.ID)
 	if err != nil {
 		return grain.Outcome[grain.None]{}, err
@@ -210,17 +212,17 @@ func (i *issue) onAdopt(now time.Time, m issuePart) (grain.Outcome[grain.None], 
 	if !m.Noted || slices.Contains(i.state.Merged, m.ID) {
 		return issueChanged(i, next, grain.None{}), nil
 	}
-	return issueChanged(i, next, grain.None{}, svc.IssueActivity{At: now, Kind: svc.ActivityMerged, Author: m.By, Issue: m.ID}), nil
+	return issueChanged(i, next, grain.None{}, issue.Activity{At: now, Kind: issue.ActivityMerged, Author: m.By, Issue: m.ID}), nil
 }
 
-func (i *issue) onRelease(now time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+func (i *issueActor) onRelease(now time.Time, m issuePart) (grain.Outcome[grain.None], error) {
 	if !m.Noted || !slices.Contains(i.state.Merged, m.ID) {
 		return issueChanged(i, i.state.Release(m.ID), grain.None{}), nil
 	}
-	return issueChanged(i, i.state.Release(m.ID), grain.None{}, svc.IssueActivity{At: now, Kind: svc.ActivityUnmerged, Author: m.By, Issue: m.ID}), nil
+	return issueChanged(i, i.state.Release(m.ID), grain.None{}, issue.Activity{At: now, Kind: issue.ActivityUnmerged, Author: m.By, Issue: m.ID}), nil
 }
 
-func (i *issue) onJoin(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+func (i *issueActor) onJoin(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
 	next, err := i.state.Join(m.ID)
 	if err != nil {
 		return grain.Outcome[grain.None]{}, err
@@ -228,19 +230,19 @@ func (i *issue) onJoin(_ time.Time, m issuePart) (grain.Outcome[grain.None], err
 	return issueChanged(i, next, grain.None{}), nil
 }
 
-func (i *issue) onLeave(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
+func (i *issueActor) onLeave(_ time.Time, m issuePart) (grain.Outcome[grain.None], error) {
 	if i.state.MergedInto != m.ID {
-		return grain.Outcome[grain.None]{}, svc.NotFound("merged issue")
+		return grain.Outcome[grain.None]{}, domain.NotFound("merged issue")
 	}
 	return issueChanged(i, i.state.Leave(), grain.None{}), nil
 }
 
 // onContinue decides whether an issue of the present grouping continues this one.
-func (i *issue) onContinue(_ time.Time, m issuePart) (grain.Outcome[issueClaimed], error) {
+func (i *issueActor) onContinue(_ time.Time, m issuePart) (grain.Outcome[issueClaimed], error) {
 	next, granted := i.state.Continue(m.ID)
 	answer := issueClaimed{Granted: granted, Root: next.MergedInto}
 	if answer.Root == "" {
-		answer.Root = svc.IssueID(i.number)
+		answer.Root = occurrence.IssueID(i.number)
 	}
 	if next.ContinuedBy == i.state.ContinuedBy {
 		return grain.Answer(answer), nil
@@ -249,7 +251,7 @@ func (i *issue) onContinue(_ time.Time, m issuePart) (grain.Outcome[issueClaimed
 }
 
 // onNoted records that the alert rules received a regression. It may be repeated.
-func (i *issue) onNoted(_ time.Time, m notedRegression) (grain.Outcome[grain.None], error) {
+func (i *issueActor) onNoted(_ time.Time, m notedRegression) (grain.Outcome[grain.None], error) {
 	if !slices.Contains(i.state.Owed, m.Block) {
 		return grain.Answer(grain.None{}), nil
 	}
@@ -257,13 +259,13 @@ func (i *issue) onNoted(_ time.Time, m notedRegression) (grain.Outcome[grain.Non
 }
 
 func issueIdentity(environment, number uint64) string {
-	return strconv.FormatUint(environment, 10) + "/" + svc.IssueID(number)
+	return strconv.FormatUint(environment, 10) + "/" + occurrence.IssueID(number)
 }
 
 // issueOfIdentity returns the number of an identity's issue, 0 for an invalid one.
 func issueOfIdentity(identity string) uint64 {
 	_, id, _ := strings.Cut(identity, "/")
-	number, _ := svc.ParseIssueID(id)
+	number, _ := occurrence.ParseIssueID(id)
 	return number
 }
 

@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/issue"
 )
 
 // kindActivity is the kind of the entities that hold an issue's activity, one per entry.
@@ -15,8 +16,8 @@ const kindActivity = "activity"
 type (
 	// commentIssue adds a comment.
 	commentIssue struct {
-		Text string          `json:"text"`
-		By   svc.IssueAuthor `json:"by"`
+		Text string       `json:"text"`
+		By   issue.Author `json:"by"`
 		// Call is the same for all repetitions of a call, empty if it cannot be repeated.
 		Call string `json:"call,omitempty"`
 	}
@@ -27,13 +28,13 @@ type (
 	}
 	// activityAnswer answers activityPage.
 	activityAnswer struct {
-		Page []svc.IssueActivity `json:"page"`
-		More bool                `json:"more"`
+		Page []issue.Activity `json:"page"`
+		More bool             `json:"more"`
 	}
 )
 
 // note adds an entry to the activity and returns the writes. It fails with conflict if there is no room for a comment.
-func (i *issue) note(entry svc.IssueActivity) ([]grain.Write, error) {
+func (i *issueActor) note(entry issue.Activity) ([]grain.Write, error) {
 	next, dropped, err := i.activities.Add(entry)
 	if err != nil || len(next) == 0 || dropped == 0 && len(next) == len(i.activities) {
 		return nil, err
@@ -48,48 +49,48 @@ func (i *issue) note(entry svc.IssueActivity) ([]grain.Write, error) {
 }
 
 // regression is the entry of an issue that regressed.
-func regression(next *svc.IssueState, now time.Time) svc.IssueActivity {
+func regression(next *issue.State, now time.Time) issue.Activity {
 	at := now
 	if next.RegressedAt != nil {
 		at = *next.RegressedAt
 	}
-	return svc.IssueActivity{
-		At: at, Kind: svc.ActivityRegression, From: string(svc.IssueResolved), To: string(svc.IssueRegressed), Release: next.RegressedInRelease,
+	return issue.Activity{
+		At: at, Kind: issue.ActivityRegression, From: string(issue.Resolved), To: string(issue.Regressed), Release: next.RegressedInRelease,
 	}
 }
 
 // onComment adds a comment and returns its entry.
-func (i *issue) onComment(now time.Time, m commentIssue) (grain.Outcome[svc.IssueActivity], error) {
-	if problem := svc.CheckComment(m.Text); problem != nil {
-		return grain.Outcome[svc.IssueActivity]{}, svc.Invalid(*problem)
+func (i *issueActor) onComment(now time.Time, m commentIssue) (grain.Outcome[issue.Activity], error) {
+	if problem := issue.CheckComment(m.Text); problem != nil {
+		return grain.Outcome[issue.Activity]{}, domain.Invalid(*problem)
 	}
 	for _, entry := range i.activities {
 		if m.Call != "" && entry.Call == m.Call {
 			return grain.Again(entry), nil
 		}
 	}
-	writes, err := i.note(svc.IssueActivity{At: now, Kind: svc.ActivityComment, Author: m.By, Text: m.Text, Call: m.Call})
+	writes, err := i.note(issue.Activity{At: now, Kind: issue.ActivityComment, Author: m.By, Text: m.Text, Call: m.Call})
 	if err != nil {
-		return grain.Outcome[svc.IssueActivity]{}, err
+		return grain.Outcome[issue.Activity]{}, err
 	}
 	return grain.Answer(i.activities[len(i.activities)-1], writes...), nil
 }
 
 // onActivity returns a page of the activity.
-func (i *issue) onActivity(_ time.Time, m activityPage) (grain.Outcome[activityAnswer], error) {
+func (i *issueActor) onActivity(_ time.Time, m activityPage) (grain.Outcome[activityAnswer], error) {
 	page, more := i.activities.Page(m.Before, m.Limit)
 	return grain.Answer(activityAnswer{Page: page, More: more}), nil
 }
 
 // Comment adds a comment to an issue and returns its entry. It fails with conflict if the issue has
-// svc.MaxIssueActivity comments.
-func (i *Issues) Comment(ctx context.Context, environment, number uint64, text string, by svc.IssueAuthor) (svc.IssueActivity, error) {
-	call := svc.DrawID(ctx, "", func(string) string { return "" })
+// issue.MaxIssueActivity comments.
+func (i *Issues) Comment(ctx context.Context, environment, number uint64, text string, by issue.Author) (issue.Activity, error) {
+	call := domain.DrawID(ctx, "", func(string) string { return "" })
 	return issueComment.Ask(ctx, i.Actors, issueIdentity(environment, number), commentIssue{Text: text, By: by, Call: call})
 }
 
 // Activity returns entries of an issue below a number, 0 for all, the newest first, and whether more follow.
-func (i *Issues) Activity(ctx context.Context, environment, number, before uint64, limit int) (page []svc.IssueActivity, more bool, err error) {
+func (i *Issues) Activity(ctx context.Context, environment, number, before uint64, limit int) (page []issue.Activity, more bool, err error) {
 	answer, err := issueActivity.Ask(ctx, i.Actors, issueIdentity(environment, number), activityPage{Before: before, Limit: limit})
 	return answer.Page, answer.More, err
 }

@@ -4,7 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 )
 
 // blockHits are the issues that occurred in a block, per issue and release.
@@ -27,12 +28,12 @@ type hitKey struct {
 }
 
 // add adds an occurrence and returns its key.
-func (h blockHits) add(row *svc.OccurrenceRow, offset int64) hitKey {
-	key := hitKey{row.EnvironmentNumber, row.Issue, row.FormerIssue, row.Release, svc.KeptBack(row.Ts, row.ReceivedAt)}
+func (h blockHits) add(row *occurrence.Row, offset int64) hitKey {
+	key := hitKey{row.EnvironmentNumber, row.Issue, row.FormerIssue, row.Release, issue.KeptBack(row.Ts, row.ReceivedAt)}
 	hit := h[key]
 	hit.occurrences++
 	hit.offset = max(hit.offset, offset)
-	if moment := svc.HitMoment(row.Ts, row.ReceivedAt); moment.After(hit.moment) {
+	if moment := issue.HitMoment(row.Ts, row.ReceivedAt); moment.After(hit.moment) {
 		hit.moment = moment
 	}
 	h[key] = hit
@@ -64,7 +65,7 @@ func (h blockHits) watched(watch *ResolvedSet, continued map[uint64]bool) []issu
 			places[key.issue] = at
 			out = append(out, issueHits{environment: key.environment, issue: key.issue})
 		}
-		told := svc.IssueHit{Release: key.release, Moment: hit.moment}
+		told := issue.Hit{Release: key.release, Moment: hit.moment}
 		if !key.kept {
 			told.Offset = &hit.offset
 		}

@@ -10,9 +10,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/actors/attempt"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/protos"
 )
 
@@ -29,11 +31,11 @@ type Issues struct {
 	Releases ReleaseOrder
 	// Log orders resolutions and occurrences; if it is nil, clocks do. Shape is the division of the log.
 	Log   LogEnds
-	Shape svc.LogShape
+	Shape domain.LogShape
 }
 
 // withoutOffsets returns hits for an issue with occurrences in another partition of the log.
-func withoutOffsets(hits []svc.IssueHit) []svc.IssueHit {
+func withoutOffsets(hits []issue.Hit) []issue.Hit {
 	hits = slices.Clone(hits)
 	for i := range hits {
 		hits[i].Offset = nil
@@ -54,8 +56,8 @@ const endTime = 2 * time.Second
 // Change returns. An occurrence that is accepted after a resolution has returned is newer than the resolution. An
 // occurrence that was accepted before the call of Change is older, for any clocks of the nodes. If the log does not
 // answer, the clocks decide.
-func (i *Issues) Change(ctx context.Context, environment, number uint64, patch svc.IssuePatch, by svc.IssueAuthor) (svc.IssueChange, error) {
-	if patch.End = nil; i.Log != nil && patch.Status != nil && *patch.Status == svc.IssueResolved {
+func (i *Issues) Change(ctx context.Context, environment, number uint64, patch issue.Patch, by issue.Author) (issue.Change, error) {
+	if patch.End = nil; i.Log != nil && patch.Status != nil && *patch.Status == issue.Resolved {
 		asking, cancel := context.WithTimeout(ctx, endTime)
 		if end, err := i.Log.End(asking, i.Shape.Of(environment, protos.PartitionOfIssue(number, i.Shape.Partitions))); err == nil {
 			patch.End = &end
@@ -67,17 +69,17 @@ func (i *Issues) Change(ctx context.Context, environment, number uint64, patch s
 
 // Merge makes an issue part of another issue of the same environment. It fails with conflict if either is merged with
 // another one.
-func (i *Issues) Merge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
+func (i *Issues) Merge(ctx context.Context, environment, root, part uint64, by issue.Author) error {
 	if root == part {
-		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
+		return domain.Errorf(domain.CodeConflict, "An issue cannot be part of itself.")
 	}
 	// The root records its part first, so that it cannot become a part itself.
-	if err := i.tell(svc.WithCarrier(ctx, nil), environment, root, issueAdopt, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); err != nil {
+	if err := i.tell(domain.WithCarrier(ctx, nil), environment, root, issueAdopt, issuePart{ID: occurrence.IssueID(part), Noted: true, By: by}); err != nil {
 		return err
 	}
-	err := i.tell(ctx, environment, part, issueJoin, issuePart{ID: svc.IssueID(root)})
-	if svc.CodeOf(err) == svc.CodeConflict {
-		if undo := i.tell(svc.WithCarrier(ctx, nil), environment, root, issueRelease, issuePart{ID: svc.IssueID(part), Noted: true, By: by}); undo != nil {
+	err := i.tell(ctx, environment, part, issueJoin, issuePart{ID: occurrence.IssueID(root)})
+	if domain.CodeOf(err) == domain.CodeConflict {
+		if undo := i.tell(domain.WithCarrier(ctx, nil), environment, root, issueRelease, issuePart{ID: occurrence.IssueID(part), Noted: true, By: by}); undo != nil {
 			return undo
 		}
 	}
@@ -85,11 +87,11 @@ func (i *Issues) Merge(ctx context.Context, environment, root, part uint64, by s
 }
 
 // Unmerge removes a part from an issue. It fails with not_found if the issue does not have the part.
-func (i *Issues) Unmerge(ctx context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
-	if err := i.tell(ctx, environment, part, issueLeave, issuePart{ID: svc.IssueID(root)}); err != nil {
+func (i *Issues) Unmerge(ctx context.Context, environment, root, part uint64, by issue.Author) error {
+	if err := i.tell(ctx, environment, part, issueLeave, issuePart{ID: occurrence.IssueID(root)}); err != nil {
 		return err
 	}
-	return i.tell(ctx, environment, root, issueRelease, issuePart{ID: svc.IssueID(part), Noted: true, By: by})
+	return i.tell(ctx, environment, root, issueRelease, issuePart{ID: occurrence.IssueID(part), Noted: true, By: by})
 }
 
 // tell sends to an issue a message about another one.
@@ -101,7 +103,7 @@ func (i *Issues) tell(ctx context.Context, environment, number uint64, method gr
 // issueHits are the occurrences of one issue in a block.
 type issueHits struct {
 	environment, issue uint64
-	hits               []svc.IssueHit
+	hits               []issue.Hit
 }
 
 // occurredAtOnce bounds the issues that are called at the same time.
@@ -158,11 +160,11 @@ func (i *Issues) reportOccurred(ctx context.Context, issue issueHits, message is
 		settled, err := issueOccurred.Ask(ctx, i.Actors, issueIdentity(issue.environment, issue.issue), message)
 		switch {
 		case err != nil:
-			return issueKey{}, fmt.Errorf("telling issue %s: %w", svc.IssueID(issue.issue), err)
+			return issueKey{}, fmt.Errorf("telling issue %s: %w", occurrence.IssueID(issue.issue), err)
 		case settled.Regressed:
 			return issueKey{issue.environment, issue.issue}, nil
 		case settled.MergedInto != "":
-			root, ok := svc.ParseIssueID(settled.MergedInto)
+			root, ok := occurrence.ParseIssueID(settled.MergedInto)
 			if !ok { // no retry finds an issue under an invalid id
 				return issueKey{}, nil
 			}

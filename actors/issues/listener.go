@@ -8,9 +8,12 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"svc"
 	"svc/actors/attempt"
 	"svc/actors/pipeline"
+	"svc/domain"
+	"svc/domain/ingest"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 )
 
 // Listener makes resolved issues decide whether the occurrences of a block reopen them, and finds the issues that are
@@ -48,7 +51,7 @@ type occurredIssues interface {
 type issueRules interface {
 	// Awaited returns the application of an environment, and whether rules of the environment
 	// wait for new issues, and for issues that regress.
-	Awaited(environment uint64) (app svc.AppRef, newIssues, regressions bool)
+	Awaited(environment uint64) (app domain.AppRef, newIssues, regressions bool)
 	// FlushSoon makes the sink store the open block before the end of the interval, since rules of an environment wait
 	// for an issue in it.
 	FlushSoon(environment uint64)
@@ -57,9 +60,9 @@ type issueRules interface {
 // alertReceiver is the part of the alerting actors' client that receives issues.
 type alertReceiver interface {
 	// NewIssues returns once the decisions of the rules are durable; it may be repeated.
-	NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error
+	NewIssues(ctx context.Context, app domain.AppRef, news issue.NewIssues) error
 	// Regressed does the same for issues that regressed.
-	Regressed(ctx context.Context, app svc.AppRef, regressions svc.Regressions) error
+	Regressed(ctx context.Context, app domain.AppRef, regressions issue.Regressions) error
 }
 
 // Assigned loads the watched issues of the partitions.
@@ -93,7 +96,7 @@ type issueBlock struct {
 }
 
 // Saw gathers the issues of occurrences. If a rule waits for one of them, it makes the sink store the block soon.
-func (b *issueBlock) Saw(offset int64, rows *svc.Rows) {
+func (b *issueBlock) Saw(offset int64, rows *ingest.Rows) {
 	attempt.Each(len(rows.Occurrences), func(n int) {
 		row := &rows.Occurrences[n]
 		b.keys = append(b.keys, b.hits.add(row, offset))
@@ -107,8 +110,8 @@ func (b *issueBlock) Saw(offset int64, rows *svc.Rows) {
 }
 
 // Refused removes occurrences that are not stored.
-func (b *issueBlock) Refused(kind svc.LetterKind, rows []int) {
-	if kind != svc.LetterError {
+func (b *issueBlock) Refused(kind ingest.LetterKind, rows []int) {
+	if kind != ingest.LetterError {
 		return
 	}
 	for _, row := range slices.Backward(rows) {
@@ -160,7 +163,7 @@ func (b *issueBlock) decide(ctx context.Context, block *pipeline.StoredBlock) er
 		patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 		defer cancel()
 		for _, missed := range l.reportIssues(patient, block.ID, now) {
-			l.Logger.Warn("an issue will be told later that it occurred", "issue", svc.IssueID(missed.issue), "error", missed.err)
+			l.Logger.Warn("an issue will be told later that it occurred", "issue", occurrence.IssueID(missed.issue), "error", missed.err)
 			late = append(late, noteOfHits(block.ID, missed.issueHits))
 		}
 	}
@@ -186,14 +189,14 @@ func (l *Listener) reportIssues(ctx context.Context, block uint64, hits []issueH
 
 // issueNote is the payload of a note: the new issues for an alerting actor, or the occurrences of an issue.
 type issueNote struct {
-	Block uint64          `json:"block"`
-	App   svc.AppRef      `json:"app,omitzero"`
-	News  []svc.NewIssues `json:"news,omitempty"`
+	Block uint64            `json:"block"`
+	App   domain.AppRef     `json:"app,omitzero"`
+	News  []issue.NewIssues `json:"news,omitempty"`
 	// Unseen lists issues that may be new, because the store did not answer.
-	Unseen      []issueCount   `json:"unseen,omitempty"`
-	Environment uint64         `json:"environment,omitempty"`
-	Issue       uint64         `json:"issue,omitempty"`
-	Hits        []svc.IssueHit `json:"hits,omitempty"`
+	Unseen      []issueCount `json:"unseen,omitempty"`
+	Environment uint64       `json:"environment,omitempty"`
+	Issue       uint64       `json:"issue,omitempty"`
+	Hits        []issue.Hit  `json:"hits,omitempty"`
 }
 
 // note makes the note for an actor.

@@ -10,10 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/alerting"
 	"svc/actors/pipeline"
+	"svc/domain"
+	"svc/domain/ingest"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 )
 
 // hearing is a pair of applications with actors that may not answer.
@@ -23,10 +26,10 @@ type hearing struct {
 	news map[string][]uint64
 	hits map[uint64]int
 	// stored holds the occurrences of each block.
-	stored map[uint64][]svc.OccurrenceRow
+	stored map[uint64][]occurrence.Row
 }
 
-func (h *hearing) NewIssues(ctx context.Context, app svc.AppRef, news svc.NewIssues) error {
+func (h *hearing) NewIssues(ctx context.Context, app domain.AppRef, news issue.NewIssues) error {
 	if h.isDeaf(app.App) {
 		<-ctx.Done()
 		return ctx.Err()
@@ -43,7 +46,7 @@ func (h *hearing) isDeaf(app string) bool {
 	return h.deaf[app]
 }
 
-func (h *hearing) Regressed(context.Context, svc.AppRef, svc.Regressions) error { return nil }
+func (h *hearing) Regressed(context.Context, domain.AppRef, issue.Regressions) error { return nil }
 
 func (h *hearing) noted(context.Context, uint64, []issueKey) error { return nil }
 
@@ -61,12 +64,12 @@ func (h *hearing) occurred(_ context.Context, _ uint64, issues []issueHits, _ fu
 }
 
 // IssueTotals counts the stored occurrences, unless the store does not answer.
-func (h *hearing) IssueTotals(ctx context.Context, environments, issues []uint64) (out []svc.IssueTotal, _ error) {
+func (h *hearing) IssueTotals(ctx context.Context, environments, issues []uint64) (out []issue.Total, _ error) {
 	return h.OccurrencesAfter(ctx, environments, issues, 0)
 }
 
 // OccurrencesAfter does the same for blocks after one.
-func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) (out []svc.IssueTotal, _ error) {
+func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) (out []issue.Total, _ error) {
 	if h.isDeaf("store") {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -82,7 +85,7 @@ func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []u
 		}
 	}
 	for key, count := range counts {
-		out = append(out, svc.IssueTotal{Environment: key.environment, Issue: key.issue, Occurrences: count, Name: "E"})
+		out = append(out, issue.Total{Environment: key.environment, Issue: key.issue, Occurrences: count, Name: "E"})
 	}
 	return out, nil
 }
@@ -91,7 +94,7 @@ func (h *hearing) OccurrencesAfter(ctx context.Context, environments, issues []u
 // Blocks are committed all the same, and every block is reported to the actors once they answer.
 func TestADeafActorDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
+		heard := &hearing{deaf: map[string]bool{"broken": true, "issues": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]occurrence.Row{}}
 		notes := actorstest.NewStore()
 		logger := slog.New(slog.DiscardHandler)
 		outbox := pipeline.NewOutbox(notes, nil, logger)
@@ -99,21 +102,21 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		for number, app := range []string{"whole", "broken"} {
 			rules := worldRules()[:1]
 			rules[0].Number = uint64(number)
-			book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: app}, rules)
+			book.Publish(domain.Version{}, domain.AppRef{Org: "o", App: app}, rules)
 		}
 		watch := &ResolvedSet{Partitions: 1}
 		watch.add(7)
 		listener := &Listener{Resolved: watch, Issues: heard, Totals: heard, Rules: book, Alerts: heard, Outbox: outbox, Logger: logger}
 		sink := pipeline.NewSink(pipeline.SinkConfig{Store: shardStore{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
 		for n := range uint64(5) {
-			occurrences := []svc.OccurrenceRow{{EnvironmentNumber: 0, Issue: 100 + 10*n}, {EnvironmentNumber: 1, Issue: 101 + 10*n}, {EnvironmentNumber: 3, Issue: 7}}
+			occurrences := []occurrence.Row{{EnvironmentNumber: 0, Issue: 100 + 10*n}, {EnvironmentNumber: 1, Issue: 101 + 10*n}, {EnvironmentNumber: 3, Issue: 7}}
 			for i := range occurrences {
 				occurrences[i].Ts, occurrences[i].ReceivedAt = time.Now(), time.Now()
 			}
 			began := time.Now()
 			heard.stored[1+n] = occurrences
 			block := listener.Open()
-			block.Saw(int64(n), &svc.Rows{Occurrences: occurrences})
+			block.Saw(int64(n), &ingest.Rows{Occurrences: occurrences})
 			if err := block.Stored(t.Context(), pipeline.NewStoredBlock(sink, 1, 1+n, nil)); err != nil {
 				t.Fatal(err)
 			}
@@ -144,8 +147,8 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 // hurried counts how often a block is to be stored soon for a rule that waits for new issues.
 type hurried struct{ soon int }
 
-func (h *hurried) Awaited(uint64) (svc.AppRef, bool, bool) { return svc.AppRef{}, true, false }
-func (h *hurried) FlushSoon(uint64)                        { h.soon++ }
+func (h *hurried) Awaited(uint64) (domain.AppRef, bool, bool) { return domain.AppRef{}, true, false }
+func (h *hurried) FlushSoon(uint64)                           { h.soon++ }
 
 // TestAKnownIssueHurriesNobody adds a new issue and a known one to the open block.
 func TestAKnownIssueHurriesNobody(t *testing.T) {
@@ -154,7 +157,7 @@ func TestAKnownIssueHurriesNobody(t *testing.T) {
 	listener.known.add([]uint64{9})
 	for issue, want := range map[uint64]int{9: 0, 10: 1} {
 		rules.soon = 0
-		listener.Open().Saw(0, &svc.Rows{Occurrences: []svc.OccurrenceRow{{EnvironmentNumber: 3, Issue: issue}}})
+		listener.Open().Saw(0, &ingest.Rows{Occurrences: []occurrence.Row{{EnvironmentNumber: 3, Issue: issue}}})
 		if rules.soon != want {
 			t.Errorf("issue %d has the block stored soon %d times, want %d", issue, rules.soon, want)
 		}
@@ -172,12 +175,12 @@ func TestTheNoteKindIsThatOfAlertingActors(t *testing.T) {
 // than once. Once it answers, exactly the issues that were new in each block are reported to the rules.
 func TestNewIssuesAreLookedUpLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]svc.OccurrenceRow{}}
+		heard := &hearing{deaf: map[string]bool{"store": true}, news: map[string][]uint64{}, hits: map[uint64]int{}, stored: map[uint64][]occurrence.Row{}}
 		logger := slog.New(slog.DiscardHandler)
 		outbox := pipeline.NewOutbox(actorstest.NewStore(), nil, logger)
 		book := alerting.NewRuleIndex()
 		rules := worldRules()[:1]
-		book.Publish(svc.Version{}, svc.AppRef{Org: "o", App: "shop"}, rules)
+		book.Publish(domain.Version{}, domain.AppRef{Org: "o", App: "shop"}, rules)
 		former := &askedFormer{}
 		listener := &Listener{
 			Resolved: &ResolvedSet{Partitions: 1}, Issues: heard, Totals: heard, Rules: book, Alerts: heard, Outbox: outbox, Logger: logger,
@@ -185,9 +188,9 @@ func TestNewIssuesAreLookedUpLater(t *testing.T) {
 		}
 		sink := pipeline.NewSink(pipeline.SinkConfig{Store: shardStore{}, Outbox: outbox, Listeners: []pipeline.Listener{listener}, Logger: logger})
 		store := func(block uint64, issues ...uint64) time.Duration {
-			var rows []svc.OccurrenceRow
+			var rows []occurrence.Row
 			for _, issue := range issues {
-				row := svc.OccurrenceRow{EnvironmentNumber: 1, Issue: issue}
+				row := occurrence.Row{EnvironmentNumber: 1, Issue: issue}
 				row.Ts, row.ReceivedAt = time.Now(), time.Now()
 				rows = append(rows, row)
 			}
@@ -196,13 +199,13 @@ func TestNewIssuesAreLookedUpLater(t *testing.T) {
 			heard.mu.Unlock()
 			began := time.Now()
 			open := listener.Open()
-			open.Saw(int64(block), &svc.Rows{Occurrences: rows})
+			open.Saw(int64(block), &ingest.Rows{Occurrences: rows})
 			if err := open.Stored(t.Context(), pipeline.NewStoredBlock(sink, 1, block, nil)); err != nil {
 				t.Fatal(err)
 			}
 			return time.Since(began)
 		}
-		heard.stored[1] = []svc.OccurrenceRow{{EnvironmentNumber: 1, Issue: 5}} // an old one
+		heard.stored[1] = []occurrence.Row{{EnvironmentNumber: 1, Issue: 5}} // an old one
 		took := []time.Duration{store(2, 5, 6), store(3, 6, 6), store(4, 5, 7, 7), store(5, 5, 6, 7)}
 		if want := []time.Duration{pipeline.AnswerTime, 0, 0, 0}; !slices.Equal(took, want) {
 			t.Errorf("the blocks waited for %v, want %v", took, want)

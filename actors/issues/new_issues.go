@@ -11,17 +11,19 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/actors/attempt"
 	"svc/actors/pipeline"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 )
 
 // Totals counts the stored occurrences of issues.
 type Totals interface {
 	// IssueTotals returns the stored occurrences of issues of some environments. Issues without any are missing.
-	IssueTotals(ctx context.Context, environments, issues []uint64) ([]svc.IssueTotal, error)
+	IssueTotals(ctx context.Context, environments, issues []uint64) ([]issue.Total, error)
 	// OccurrencesAfter returns the number of their occurrences in blocks with higher numbers than one.
-	OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) ([]svc.IssueTotal, error)
+	OccurrencesAfter(ctx context.Context, environments, issues []uint64, block uint64) ([]issue.Total, error)
 }
 
 // alertsAtOnce bounds the alerting actors that are called at the same time.
@@ -103,7 +105,7 @@ func (l *Listener) notesOfUnknown(block uint64, environments, issues []uint64, o
 }
 
 // lookUp finds the issues of a note that were new in its block, and returns the messages for their rules.
-func (l *Listener) lookUp(ctx context.Context, n *issueNote) ([]svc.NewIssues, error) {
+func (l *Listener) lookUp(ctx context.Context, n *issueNote) ([]issue.NewIssues, error) {
 	occurred, issues := map[issueKey]uint64{}, make([]uint64, 0, len(n.Unseen))
 	for _, count := range n.Unseen {
 		occurred[issueKey{n.Environment, count.Issue}] = count.Occurrences
@@ -147,13 +149,13 @@ func (l *Listener) after(ctx context.Context, environments, issues []uint64, blo
 }
 
 // newIssues returns the messages about the new issues of a block for the rules of an environment.
-func newIssues(block uint64, found []svc.IssueTotal) (messages []svc.NewIssues) {
-	found = slices.SortedFunc(slices.Values(found), func(a, b svc.IssueTotal) int { return cmp.Compare(a.Issue, b.Issue) })
+func newIssues(block uint64, found []issue.Total) (messages []issue.NewIssues) {
+	found = slices.SortedFunc(slices.Values(found), func(a, b issue.Total) int { return cmp.Compare(a.Issue, b.Issue) })
 	for part := range slices.Chunk(found, issuesAtOnce) {
 		first := &part[0]
-		message := svc.NewIssues{Environment: first.Environment, Block: block, ID: svc.IssueID(first.Issue), Title: first.Title(), Others: len(part) - 1}
+		message := issue.NewIssues{Environment: first.Environment, Block: block, ID: occurrence.IssueID(first.Issue), Title: first.Title(), Others: len(part) - 1}
 		for i := range part {
-			message.Issues = append(message.Issues, svc.TitledIssue{Issue: part[i].Issue, Title: part[i].Title()})
+			message.Issues = append(message.Issues, issue.TitledIssue{Issue: part[i].Issue, Title: part[i].Title()})
 		}
 		messages = append(messages, message)
 	}
@@ -162,7 +164,7 @@ func newIssues(block uint64, found []svc.IssueTotal) (messages []svc.NewIssues) 
 
 // reportNewIssues notifies the alerting actors of the new issues of a block, all at once, and returns the notes for the
 // actors that did not answer.
-func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[uint64][]svc.IssueTotal) (late []pipeline.Note) {
+func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[uint64][]issue.Total) (late []pipeline.Note) {
 	patient, cancel := context.WithTimeout(ctx, pipeline.AnswerTime)
 	defer cancel()
 	var mu sync.Mutex
@@ -194,7 +196,7 @@ func (l *Listener) reportNewIssues(ctx context.Context, block uint64, news map[u
 }
 
 // notifyAlerts notifies one alerting actor of new issues.
-func (l *Listener) notifyAlerts(ctx context.Context, app svc.AppRef, messages []svc.NewIssues) error {
+func (l *Listener) notifyAlerts(ctx context.Context, app domain.AppRef, messages []issue.NewIssues) error {
 	for _, message := range messages {
 		if err := l.Alerts.NewIssues(ctx, app, message); err != nil {
 			return err
@@ -246,23 +248,23 @@ func (l *Listener) reportRegressionsOf(ctx context.Context, block, environment u
 	if err != nil {
 		return fmt.Errorf("reading what issues are called: %w", err)
 	}
-	told := svc.Regressions{Environment: environment, Block: block}
-	for _, issue := range issues {
-		title := svc.IssueID(issue)
+	told := issue.Regressions{Environment: environment, Block: block}
+	for _, is := range issues {
+		title := occurrence.IssueID(is)
 		for _, total := range totals {
-			if total.Issue == issue && total.Environment == environment {
+			if total.Issue == is && total.Environment == environment {
 				title = total.Title()
 			}
 		}
-		told.Issues = append(told.Issues, svc.TitledIssue{Issue: issue, Title: title})
+		told.Issues = append(told.Issues, issue.TitledIssue{Issue: is, Title: title})
 	}
 	return l.Alerts.Regressed(ctx, app, told)
 }
 
 // firstSeen returns the issues, by environment, with as many occurrences in a block as in all. occurred counts the
 // occurrences in the block.
-func (l *Listener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[issueKey]uint64) (map[uint64][]svc.IssueTotal, error) {
-	news := map[uint64][]svc.IssueTotal{}
+func (l *Listener) firstSeen(ctx context.Context, environments, issues []uint64, occurred map[issueKey]uint64) (map[uint64][]issue.Total, error) {
+	news := map[uint64][]issue.Total{}
 	for part := range slices.Chunk(issues, totalsAtOnce) {
 		totals, err := l.Totals.IssueTotals(ctx, environments, part)
 		if err != nil {

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/release"
 )
 
 // The releases actor.
@@ -25,23 +26,23 @@ import (
 const kindReleases = "releases"
 
 type releases struct {
-	releases map[string]svc.Release
+	releases map[string]release.Release
 	// bytes holds the approximate size of each release.
 	bytes map[string]int
 }
 
 type (
 	putRelease struct {
-		Version string           `json:"version"`
-		Patch   svc.ReleasePatch `json:"patch"`
+		Version string        `json:"version"`
+		Patch   release.Patch `json:"patch"`
 		// App limits a change to releases of an application; empty for all.
 		App string `json:"app"`
 		// Create makes the release if it does not exist.
 		Create bool `json:"create"`
 	}
 	putAnswer struct {
-		Release svc.Release `json:"release"`
-		Created bool        `json:"created"`
+		Release release.Release `json:"release"`
+		Created bool            `json:"created"`
 	}
 	findRelease struct {
 		Version string `json:"version"`
@@ -50,23 +51,23 @@ type (
 	listReleases struct {
 		App string `json:"app"`
 		// After is the last release of the previous page; nil begins with the newest.
-		After *svc.Release `json:"after"`
-		Limit int          `json:"limit"`
+		After *release.Release `json:"after"`
+		Limit int              `json:"limit"`
 	}
 	releaseList struct {
-		Releases []svc.Release `json:"releases"`
-		More     bool          `json:"more"`
+		Releases []release.Release `json:"releases"`
+		More     bool              `json:"more"`
 	}
 	addDeploy struct {
-		Version string     `json:"version"`
-		Deploy  svc.Deploy `json:"deploy"`
+		Version string         `json:"version"`
+		Deploy  release.Deploy `json:"deploy"`
 	}
 	announcedReleases struct {
 		Versions []string `json:"versions"`
 	}
 	previousRelease struct {
 		// Release is nil if no earlier one has commits.
-		Release *svc.Release `json:"release"`
+		Release *release.Release `json:"release"`
 	}
 )
 
@@ -83,10 +84,10 @@ var (
 	releasesDeploy    = grain.On(releasesKind, "deploy", (*releases).onDeploy)
 )
 
-func (r *releases) Restore(entities []svc.Entity) error {
-	*r = releases{releases: map[string]svc.Release{}, bytes: map[string]int{}}
+func (r *releases) Restore(entities []domain.Entity) error {
+	*r = releases{releases: map[string]release.Release{}, bytes: map[string]int{}}
 	for _, entity := range entities {
-		release, err := grain.Decode[svc.Release](entity)
+		release, err := grain.Decode[release.Release](entity)
 		if err != nil {
 			return err
 		}
@@ -96,12 +97,12 @@ func (r *releases) Restore(entities []svc.Entity) error {
 }
 
 // find returns a release of an application, or of any if the application is empty.
-func (r *releases) find(version, app string) (svc.Release, error) {
-	release, found := r.releases[version]
-	if !found || app != "" && !slices.Contains(release.Apps, app) {
-		return svc.Release{}, svc.NotFound("release")
+func (r *releases) find(version, app string) (release.Release, error) {
+	rel, found := r.releases[version]
+	if !found || app != "" && !slices.Contains(rel.Apps, app) {
+		return release.Release{}, domain.NotFound("release")
 	}
-	return release, nil
+	return rel, nil
 }
 
 // onPut changes a release, or makes it. A repeated message changes nothing.
@@ -109,11 +110,11 @@ func (r *releases) onPut(now time.Time, m putRelease) (grain.Outcome[putAnswer],
 	before, found := r.releases[m.Version]
 	switch {
 	case !found && !m.Create, !m.Create && m.App != "" && !slices.Contains(before.Apps, m.App):
-		return grain.Outcome[putAnswer]{}, svc.NotFound("release")
+		return grain.Outcome[putAnswer]{}, domain.NotFound("release")
 	case !found && len(m.Patch.Apps) == 0:
-		return grain.Outcome[putAnswer]{}, svc.Invalid(svc.FieldError{Field: "projects", Code: "required", Message: "A new release names the slug of at least one application."})
+		return grain.Outcome[putAnswer]{}, domain.Invalid(domain.FieldError{Field: "projects", Code: "required", Message: "A new release names the slug of at least one application."})
 	case !found:
-		release := svc.NewRelease(m.Version, m.Patch, now)
+		release := release.NewRelease(m.Version, m.Patch, now)
 		return grain.Answer(putAnswer{Release: release, Created: true}, r.keep(release)...), nil
 	}
 	release := before.With(m.Patch)
@@ -124,21 +125,21 @@ func (r *releases) onPut(now time.Time, m putRelease) (grain.Outcome[putAnswer],
 }
 
 // keep stores a release and deletes the oldest others beyond the limits.
-func (r *releases) keep(release svc.Release) []grain.Write {
-	r.releases[release.Version], r.bytes[release.Version] = release, release.Bytes()
-	writes := []grain.Write{grain.Put("release", release.Version, release)}
+func (r *releases) keep(rel release.Release) []grain.Write {
+	r.releases[rel.Version], r.bytes[rel.Version] = rel, rel.Bytes()
+	writes := []grain.Write{grain.Put("release", rel.Version, rel)}
 	size := 0
 	for _, bytes := range r.bytes {
 		size += bytes
 	}
-	if len(r.releases) <= svc.MaxReleases && size <= svc.MaxReleasesBytes {
+	if len(r.releases) <= release.MaxReleases && size <= release.MaxReleasesBytes {
 		return writes
 	}
 	for _, old := range slices.Backward(r.newest("")) {
-		if len(r.releases) <= svc.MaxReleases && size <= svc.MaxReleasesBytes {
+		if len(r.releases) <= release.MaxReleases && size <= release.MaxReleasesBytes {
 			break
 		}
-		if old.Version != release.Version {
+		if old.Version != rel.Version {
 			size -= r.bytes[old.Version]
 			delete(r.releases, old.Version)
 			delete(r.bytes, old.Version)
@@ -149,25 +150,25 @@ func (r *releases) keep(release svc.Release) []grain.Write {
 }
 
 // newest returns the releases of an application, or of all, the newest first.
-func (r *releases) newest(app string) []svc.Release {
+func (r *releases) newest(app string) []release.Release {
 	list := slices.Collect(maps.Values(r.releases))
-	list = slices.DeleteFunc(list, func(one svc.Release) bool { return app != "" && !slices.Contains(one.Apps, app) })
-	slices.SortFunc(list, func(x, y svc.Release) int { return x.CompareCreated(&y) })
+	list = slices.DeleteFunc(list, func(one release.Release) bool { return app != "" && !slices.Contains(one.Apps, app) })
+	slices.SortFunc(list, func(x, y release.Release) int { return x.CompareCreated(&y) })
 	return list
 }
 
-func (r *releases) onGet(_ time.Time, m findRelease) (grain.Outcome[svc.Release], error) {
-	release, err := r.find(m.Version, m.App)
+func (r *releases) onGet(_ time.Time, m findRelease) (grain.Outcome[release.Release], error) {
+	rel, err := r.find(m.Version, m.App)
 	if err != nil {
-		return grain.Outcome[svc.Release]{}, err
+		return grain.Outcome[release.Release]{}, err
 	}
-	return grain.Answer(release), nil
+	return grain.Answer(rel), nil
 }
 
 func (r *releases) onList(_ time.Time, m listReleases) (grain.Outcome[releaseList], error) {
 	list := r.newest(m.App)
 	if m.After != nil {
-		list = slices.DeleteFunc(list, func(one svc.Release) bool { return one.CompareCreated(m.After) <= 0 })
+		list = slices.DeleteFunc(list, func(one release.Release) bool { return one.CompareCreated(m.After) <= 0 })
 	}
 	more := len(list) > m.Limit
 	list = list[:min(len(list), m.Limit)]
@@ -204,10 +205,10 @@ func (r *releases) onPrevious(_ time.Time, m findRelease) (grain.Outcome[previou
 	return grain.Answer(previousRelease{}), nil
 }
 
-func (r *releases) onDeploy(_ time.Time, m addDeploy) (grain.Outcome[svc.Deploy], error) {
+func (r *releases) onDeploy(_ time.Time, m addDeploy) (grain.Outcome[release.Deploy], error) {
 	before, err := r.find(m.Version, "")
 	if err != nil {
-		return grain.Outcome[svc.Deploy]{}, err
+		return grain.Outcome[release.Deploy]{}, err
 	}
 	release, deploy := before.WithDeploy(m.Deploy)
 	if slices.Equal(release.Deploys, before.Deploys) { // the deploy was reported before

@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain/release"
 )
 
 // occurredReleases holds the times of the first errors of releases.
@@ -32,7 +32,7 @@ func TestReleasesAreAsOldAsTheirFirstSight(t *testing.T) {
 		announced := &Releases{Actors: actorstest.NewHost(t, Kinds(node, &ResolvedSet{})...)}
 		before := clock().Add(-time.Hour)
 		for _, version := range []string{"1", "2", "3"} {
-			if _, _, err := announced.PutRelease(t.Context(), "acme", version, svc.ReleasePatch{Apps: []string{"web"}}); err != nil {
+			if _, _, err := announced.PutRelease(t.Context(), "acme", version, release.Patch{Apps: []string{"web"}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
 	"svc/protos"
 )
 
@@ -14,7 +14,7 @@ import (
 type ResolvedStore interface {
 	// WatchedIssues returns the entities of the resolved or merged issues in some of the log's partitions. partitions
 	// is the number of all partitions.
-	WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error)
+	WatchedIssues(ctx context.Context, partitions int, owned []int) ([]domain.Entity, error)
 }
 
 // ResolvedSet holds the resolved and merged issues of this node's partitions. Only their occurrences are reported to
@@ -28,7 +28,7 @@ type ResolvedSet struct {
 
 	mu sync.RWMutex
 	// issues holds the stored version of each issue that was loaded.
-	issues map[uint64]svc.Version
+	issues map[uint64]domain.Version
 }
 
 // has reports whether an issue is in the set.
@@ -44,16 +44,16 @@ func (w *ResolvedSet) add(issue uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.issues == nil {
-		w.issues = map[uint64]svc.Version{}
+		w.issues = map[uint64]domain.Version{}
 	}
 	if _, watched := w.issues[issue]; !watched {
-		w.issues[issue] = svc.Version{}
+		w.issues[issue] = domain.Version{}
 	}
 }
 
 // remove removes an issue as of a version. If a later version was loaded, another node has written it meanwhile, and
 // the issue stays.
-func (w *ResolvedSet) remove(issue uint64, as svc.Version) {
+func (w *ResolvedSet) remove(issue uint64, as domain.Version) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.issues[issue].Number() <= as.Number() {
@@ -105,12 +105,12 @@ func (w *ResolvedSet) within(partitions []int) func(issue uint64) bool {
 }
 
 // read returns the stored issues of partitions.
-func (w *ResolvedSet) read(ctx context.Context, partitions []int) (map[uint64]svc.Version, error) {
+func (w *ResolvedSet) read(ctx context.Context, partitions []int) (map[uint64]domain.Version, error) {
 	entities, err := w.Store.WatchedIssues(ctx, w.Partitions, partitions)
 	if err != nil {
 		return nil, fmt.Errorf("reading watched issues: %w", err)
 	}
-	issues := map[uint64]svc.Version{}
+	issues := map[uint64]domain.Version{}
 	for _, entity := range entities {
 		record := grain.DecodeOrSkip[issueRecord](entity, w.Skipped)
 		if record != nil && record.Watched() {
@@ -121,7 +121,7 @@ func (w *ResolvedSet) read(ctx context.Context, partitions []int) (map[uint64]sv
 }
 
 // keep adds this node's issues of partitions; the caller holds the lock.
-func (w *ResolvedSet) keep(issues map[uint64]svc.Version, wanted func(issue uint64) bool) {
+func (w *ResolvedSet) keep(issues map[uint64]domain.Version, wanted func(issue uint64) bool) {
 	for issue, version := range w.issues {
 		if _, read := issues[issue]; !read && wanted(issue) {
 			issues[issue] = version

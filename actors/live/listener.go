@@ -8,9 +8,11 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
 	"svc/actors/attempt"
 	"svc/actors/pipeline"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/ingest"
 )
 
 // Listener gathers the visits of every block in the environments with an open live view, and passes them to the live
@@ -24,7 +26,7 @@ type Listener struct {
 
 // Open begins to gather visits. Environments without an open view at this time are left out of the whole block.
 func (l *Listener) Open() pipeline.BlockListener {
-	return &liveBlock{listener: l, watched: l.Subscriptions.set(), visits: map[uint64][]svc.LiveVisit{}}
+	return &liveBlock{listener: l, watched: l.Subscriptions.set(), visits: map[uint64][]analytics.LiveVisit{}}
 }
 
 // liveBlock holds the visits of one block.
@@ -32,11 +34,11 @@ type liveBlock struct {
 	pipeline.NopBlockListener
 	listener *Listener
 	watched  map[uint64]bool
-	visits   map[uint64][]svc.LiveVisit
+	visits   map[uint64][]analytics.LiveVisit
 }
 
 // Saw gathers visits.
-func (b *liveBlock) Saw(_ int64, rows *svc.Rows) {
+func (b *liveBlock) Saw(_ int64, rows *ingest.Rows) {
 	if len(b.watched) == 0 {
 		return
 	}
@@ -46,13 +48,13 @@ func (b *liveBlock) Saw(_ int64, rows *svc.Rows) {
 }
 
 // gather adds the visit of a row, unless it is too old to be shown.
-func (b *liveBlock) gather(row *svc.EventRow) {
-	old := row.ReceivedAt.Sub(row.Ts) > svc.LiveSeconds*time.Second
-	if row.IsBot || old || row.Session.Deeds&svc.Unbegun != 0 || !b.watched[row.EnvironmentNumber] {
+func (b *liveBlock) gather(row *event.Row) {
+	old := row.ReceivedAt.Sub(row.Ts) > analytics.LiveSeconds*time.Second
+	if row.IsBot || old || row.Session.Deeds&event.Unbegun != 0 || !b.watched[row.EnvironmentNumber] {
 		return
 	}
-	b.visits[row.EnvironmentNumber] = append(b.visits[row.EnvironmentNumber], svc.LiveVisit{
-		TsMs: row.Ts.UnixMilli(), Visitor: cmp.Or(row.Guest, city.CH64([]byte(row.Visitor()))^row.Life), Pageview: svc.IsPageview(row.Name),
+	b.visits[row.EnvironmentNumber] = append(b.visits[row.EnvironmentNumber], analytics.LiveVisit{
+		TsMs: row.Ts.UnixMilli(), Visitor: cmp.Or(row.Guest, city.CH64([]byte(row.Visitor()))^row.Life), Pageview: event.IsPageview(row.Name),
 		Path: strings.Clone(row.Path), Source: strings.Clone(row.Source), Country: row.Country, Device: row.Device,
 	})
 }

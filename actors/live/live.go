@@ -11,9 +11,10 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/analytics"
 )
 
 // The live actor.
@@ -32,7 +33,7 @@ const kindLive = "live"
 type Visits interface {
 	// LiveVisits yields the events of an environment since an instant with the
 	// numbers of their blocks, bots excluded.
-	LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit svc.LiveVisit, block uint64) bool) error
+	LiveVisits(ctx context.Context, environment uint64, since time.Time, yield func(visit analytics.LiveVisit, block uint64) bool) error
 }
 
 // Subscriptions is the set of environments that have an open live view on this node. Updates are gathered only for
@@ -97,13 +98,13 @@ func Kind(ports Ports) cluster.Kind {
 // the view was opened: the window must then be read again.
 type digest struct {
 	block   uint64
-	visits  []svc.LiveVisit
+	visits  []analytics.LiveVisit
 	partial bool
 }
 
 type live struct {
 	environment uint64
-	window      *svc.LiveWindow
+	window      *analytics.LiveWindow
 	visits      Visits
 	watchers    *Subscriptions
 	now         func() time.Time
@@ -130,7 +131,7 @@ const freshTime = time.Second
 
 // liveLoaded brings a window that was read from the store.
 type liveLoaded struct {
-	window *svc.LiveWindow
+	window *analytics.LiveWindow
 	blocks map[uint64]bool
 	err    error
 }
@@ -178,12 +179,12 @@ func (l *live) answer(c actor.Context) {
 
 func (l *live) load(c actor.Context) {
 	l.loading, l.stale, l.late, l.read = true, false, nil, l.now()
-	root, self, since := c.ActorSystem().Root, c.Self(), l.now().Add(-svc.LiveSeconds*time.Second)
+	root, self, since := c.ActorSystem().Root, c.Self(), l.now().Add(-analytics.LiveSeconds*time.Second)
 	l.workers.Go(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, grain.IOTime)
 		defer cancel()
-		window, blocks := svc.NewLiveWindow(), map[uint64]bool{}
-		err := l.visits.LiveVisits(ctx, l.environment, since, func(visit svc.LiveVisit, block uint64) bool {
+		window, blocks := analytics.NewLiveWindow(), map[uint64]bool{}
+		err := l.visits.LiveVisits(ctx, l.environment, since, func(visit analytics.LiveVisit, block uint64) bool {
 			window.Add(visit)
 			blocks[block] = true
 			return true
@@ -213,7 +214,7 @@ func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 	if result.err != nil {
 		l.logger.Warn("reading the live window failed", "error", result.err)
 		for _, request := range l.waiting {
-			request.Answer(grain.Failure(svc.Unavailable("The store", time.Second)))
+			request.Answer(grain.Failure(domain.Unavailable("The store", time.Second)))
 		}
 		l.waiting = nil
 		return
@@ -230,7 +231,7 @@ func (l *live) onLoaded(c actor.Context, result *liveLoaded) {
 }
 
 // liveView reads the live view.
-var liveView = grain.Declare[grain.None, svc.Live](kindLive, "view", grain.Repeatable)
+var liveView = grain.Declare[grain.None, analytics.Live](kindLive, "view", grain.Repeatable)
 
 // teller hands messages to actors of this node.
 type teller interface {
@@ -243,7 +244,7 @@ type Presence struct {
 }
 
 // Live returns the visitors of the last five minutes in an environment, without bots.
-func (p *Presence) Live(ctx context.Context, environment svc.Environment) (svc.Live, error) {
+func (p *Presence) Live(ctx context.Context, environment domain.Environment) (analytics.Live, error) {
 	return liveView.Ask(ctx, p.Actors, strconv.FormatUint(environment.Number, 10), grain.None{})
 }
 

@@ -9,27 +9,28 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/analytics"
 )
 
 // visitStore is a store of visits by block. Its reads wait at points that a test sets.
 type visitStore struct {
 	mu     sync.Mutex
-	blocks map[uint64][]svc.LiveVisit
+	blocks map[uint64][]analytics.LiveVisit
 	reads  int
 	fail   error
 	gate   chan struct{}
 }
 
-func (s *visitStore) LiveVisits(_ context.Context, _ uint64, since time.Time, yield func(svc.LiveVisit, uint64) bool) error {
+func (s *visitStore) LiveVisits(_ context.Context, _ uint64, since time.Time, yield func(analytics.LiveVisit, uint64) bool) error {
 	s.mu.Lock()
 	s.reads++
 	err, gate := s.fail, s.gate
-	rows := map[uint64][]svc.LiveVisit{}
+	rows := map[uint64][]analytics.LiveVisit{}
 	for block, visits := range s.blocks {
-		rows[block] = append([]svc.LiveVisit(nil), visits...)
+		rows[block] = append([]analytics.LiveVisit(nil), visits...)
 	}
 	s.mu.Unlock()
 	if gate != nil {
@@ -45,7 +46,7 @@ func (s *visitStore) LiveVisits(_ context.Context, _ uint64, since time.Time, yi
 	return err
 }
 
-func (s *visitStore) store(block uint64, visits ...svc.LiveVisit) {
+func (s *visitStore) store(block uint64, visits ...analytics.LiveVisit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.blocks[block] = visits
@@ -55,13 +56,13 @@ func (s *visitStore) store(block uint64, visits ...svc.LiveVisit) {
 func watch(t *testing.T, test func(t *testing.T, store *visitStore, watchers *Subscriptions, digests *Updates, visitors func() uint64, host *actorstest.Host)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store, watchers := &visitStore{blocks: map[uint64][]svc.LiveVisit{}}, &Subscriptions{}
+		store, watchers := &visitStore{blocks: map[uint64][]analytics.LiveVisit{}}, &Subscriptions{}
 		logger := slog.New(slog.DiscardHandler)
 		host := actorstest.NewHost(t, Kind(Ports{Visits: store, Subscriptions: watchers, Workers: grain.NewWorkers(), Now: clock, Logger: logger}))
 		presence := &Presence{Actors: host}
 		visitors := func() uint64 {
 			t.Helper()
-			live, err := presence.Live(t.Context(), svc.Environment{Number: 7})
+			live, err := presence.Live(t.Context(), domain.Environment{Number: 7})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -71,8 +72,8 @@ func watch(t *testing.T, test func(t *testing.T, store *visitStore, watchers *Su
 	})
 }
 
-func visit(visitor uint64) svc.LiveVisit {
-	return svc.LiveVisit{TsMs: clock().UnixMilli(), Visitor: visitor, Pageview: true, Path: "/"}
+func visit(visitor uint64) analytics.LiveVisit {
+	return analytics.LiveVisit{TsMs: clock().UnixMilli(), Visitor: visitor, Pageview: true, Path: "/"}
 }
 
 func want(t *testing.T, what string, got, expected uint64) {
@@ -90,15 +91,15 @@ func TestLiveReadsOnceAndGrowsByDigests(t *testing.T) {
 			t.Errorf("watched: %v", watchers.set())
 		}
 		third := visit(3)
-		digests.deliver(7, &digest{block: 2, visits: []svc.LiveVisit{third}})
+		digests.deliver(7, &digest{block: 2, visits: []analytics.LiveVisit{third}})
 		want(t, "after a digest", visitors(), 3)
-		digests.deliver(7, &digest{block: 1, visits: []svc.LiveVisit{visit(1), visit(2), visit(9)}})
+		digests.deliver(7, &digest{block: 1, visits: []analytics.LiveVisit{visit(1), visit(2), visit(9)}})
 		want(t, "after the digest of a block that was read", visitors(), 3)
 		if store.reads != 1 {
 			t.Errorf("the store was read %d times", store.reads)
 		}
 		store.store(2, third) // no request for so long that the window is read again
-		time.Sleep(svc.LiveSeconds*time.Second - time.Minute)
+		time.Sleep(analytics.LiveSeconds*time.Second - time.Minute)
 		want(t, "a minute before the window ends", visitors(), 3)
 		time.Sleep(time.Minute)
 		want(t, "after the window", visitors(), 0)
@@ -124,8 +125,8 @@ func TestLiveCountsABlockOnceThatArrivesWhileItReads(t *testing.T) {
 		answered := make(chan uint64, 1)
 		go func() { answered <- visitors() }()
 		synctest.Wait()
-		digests.deliver(7, &digest{block: 1, visits: []svc.LiveVisit{visit(1)}})
-		digests.deliver(7, &digest{block: 2, visits: []svc.LiveVisit{visit(2)}})
+		digests.deliver(7, &digest{block: 1, visits: []analytics.LiveVisit{visit(1)}})
+		digests.deliver(7, &digest{block: 2, visits: []analytics.LiveVisit{visit(2)}})
 		synctest.Wait()
 		close(store.gate)
 		want(t, "a block that was read and one that came meanwhile", <-answered, 2)
@@ -148,8 +149,8 @@ func TestLiveStopsWatchingWhenNobodyAsks(t *testing.T) {
 func TestLiveSaysThatTheStoreIsAwayAndRecovers(t *testing.T) {
 	watch(t, func(t *testing.T, store *visitStore, _ *Subscriptions, _ *Updates, visitors func() uint64, host *actorstest.Host) {
 		store.fail = errors.New("away")
-		_, err := (&Presence{Actors: host}).Live(t.Context(), svc.Environment{Number: 7})
-		if svc.CodeOf(err) != svc.CodeUnavailable {
+		_, err := (&Presence{Actors: host}).Live(t.Context(), domain.Environment{Number: 7})
+		if domain.CodeOf(err) != domain.CodeUnavailable {
 			t.Errorf("got %v, want unavailable", err)
 		}
 		store.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
 	"svc/actors/pipeline"
+	"svc/domain"
 )
 
 const (
@@ -190,14 +190,14 @@ func (m *Mover) held(ctx context.Context, moved *Moved, run func(ctx context.Con
 	ctx, cancel := context.WithTimeout(ctx, m.Hold)
 	defer cancel()
 	begun := m.Now()
-	held, err := m.Stream.Hold(ctx, svc.ShardOf(moved.Environment))
+	held, err := m.Stream.Hold(ctx, domain.ShardOf(moved.Environment))
 	if err == nil {
 		err = run(ctx, held)
 		held.Release()
 	}
 	moved.HeldMs = max(moved.HeldMs, m.Now().Sub(begun).Milliseconds())
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && !errors.Is(err, pipeline.ErrUndecided) {
-		return svc.Errorf(svc.CodeUnavailable, "Nothing was moved: the shard cannot be held for longer than %s, and that was not enough. Repeat the command when less is sent.", m.Hold)
+		return domain.Errorf(domain.CodeUnavailable, "Nothing was moved: the shard cannot be held for longer than %s, and that was not enough. Repeat the command when less is sent.", m.Hold)
 	}
 	return err
 }

@@ -13,11 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/identity"
+	"svc/domain"
 	"svc/protos"
 )
 
@@ -86,7 +86,7 @@ func (c *Clients) random(n int) []byte {
 }
 
 // User returns the user of an e-mail address, and makes it if necessary.
-func (c *Clients) User(email, name string) svc.User {
+func (c *Clients) User(email, name string) domain.User {
 	c.T.Helper()
 	user, err := c.Identity.User(c.T.Context(), email, name)
 	NoError(c.T, err)
@@ -94,31 +94,31 @@ func (c *Clients) User(email, name string) svc.User {
 }
 
 // Organization makes an organization with its owner.
-func (c *Clients) Organization(name string, owner svc.User) svc.Organization {
+func (c *Clients) Organization(name string, owner domain.User) domain.Organization {
 	c.T.Helper()
-	org, err := c.Identity.CreateOrganization(c.T.Context(), owner, svc.OrgSpec{Name: name})
+	org, err := c.Identity.CreateOrganization(c.T.Context(), owner, domain.OrgSpec{Name: name})
 	NoError(c.T, err)
 	return org
 }
 
 // Seat seats a user in acme.
-func (c *Clients) Seat(user svc.User, role svc.Role) {
+func (c *Clients) Seat(user domain.User, role domain.Role) {
 	c.T.Helper()
-	_, err := c.Identity.PutMember(c.T.Context(), "acme", svc.RoleOwner, svc.MemberSpec{Email: user.Email, Role: role})
+	_, err := c.Identity.PutMember(c.T.Context(), "acme", domain.RoleOwner, domain.MemberSpec{Email: user.Email, Role: role})
 	NoError(c.T, err)
 }
 
 // Mint makes a token and returns it with its secret.
-func (c *Clients) Mint(owner svc.TokenOwner, scopes ...svc.Scope) (svc.Token, string) {
+func (c *Clients) Mint(owner domain.TokenOwner, scopes ...domain.Scope) (domain.Token, string) {
 	c.T.Helper()
-	token, secret, err := c.Identity.MintToken(c.T.Context(), owner, svc.TokenSpec{Name: "ci", Scopes: scopes})
+	token, secret, err := c.Identity.MintToken(c.T.Context(), owner, domain.TokenSpec{Name: "ci", Scopes: scopes})
 	NoError(c.T, err)
 	return token, secret.Reveal()
 }
 
 // Authorize authorizes a route without a class, to which no limit applies.
-func (c *Clients) Authorize(secret, org string) (svc.Grant, error) {
-	grant, _, err := c.Identity.Authorize(c.T.Context(), secret, svc.RateNone, org)
+func (c *Clients) Authorize(secret, org string) (domain.Grant, error) {
+	grant, _, err := c.Identity.Authorize(c.T.Context(), secret, domain.RateNone, org)
 	return grant, err
 }
 
@@ -131,7 +131,7 @@ func NoError(t *testing.T, err error) {
 }
 
 // WantError checks that a call failed with an error, or succeeded if want is nil.
-func WantError(t *testing.T, what string, got error, want *svc.Error) {
+func WantError(t *testing.T, what string, got error, want *domain.Error) {
 	t.Helper()
 	if !actorstest.SameError(got, want) {
 		t.Errorf("%s fails with %#v, want %#v", what, got, want)
@@ -147,9 +147,9 @@ func WantEqual(t *testing.T, what string, got, want any) {
 }
 
 // App makes an application of acme.
-func (c *Clients) App(name string) svc.Application {
+func (c *Clients) App(name string) domain.Application {
 	c.T.Helper()
-	app, err := c.Apps.Create(c.T.Context(), "acme", svc.AppSpec{Name: name})
+	app, err := c.Apps.Create(c.T.Context(), "acme", domain.AppSpec{Name: name})
 	NoError(c.T, err)
 	return app
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"svc"
 	"svc/actors/pipeline"
+	"svc/domain/event"
+	"svc/domain/ingest"
 )
 
 // Uniter merges visitors in the identity graph that are connected by stored aliases. It may be called at any time, and
@@ -42,9 +43,9 @@ type aliasBlock struct {
 }
 
 // Saw looks for aliases.
-func (b *aliasBlock) Saw(_ int64, rows *svc.Rows) {
+func (b *aliasBlock) Saw(_ int64, rows *ingest.Rows) {
 	for i := range rows.Events {
-		if row := &rows.Events[i]; row.Name == svc.AliasEvent {
+		if row := &rows.Events[i]; row.Name == event.AliasEvent {
 			b.environments[row.EnvironmentNumber] = true
 		}
 	}

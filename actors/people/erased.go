@@ -7,8 +7,9 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/person"
 )
 
 // Erased is this node's snapshot of all erasures. Intakes use it for the rows that they make, and reads hide rows that
@@ -16,19 +17,19 @@ import (
 type Erased struct {
 	// Changed is called with the erasures that are not complete, and with the environments in which one began or
 	// progressed. It may be nil and is set before the first entity.
-	Changed func(open []svc.Erasure, environments []uint64)
+	Changed func(open []person.Erasure, environments []uint64)
 
-	visitors atomic.Pointer[svc.ErasedVisitors]
+	visitors atomic.Pointer[person.ErasedVisitors]
 
 	mu    sync.Mutex
-	known map[string]svc.Erasure // by id; guarded by mu
+	known map[string]person.Erasure // by id; guarded by mu
 }
 
 // NewErased returns an empty snapshot.
-func NewErased() *Erased { return &Erased{known: map[string]svc.Erasure{}} }
+func NewErased() *Erased { return &Erased{known: map[string]person.Erasure{}} }
 
 // Life returns the value that changes the number of an id, for a row that arrived at an instant; see
-// svc.ErasedVisitors.
+// person.ErasedVisitors.
 func (e *Erased) Life(environment uint64, id string, receivedMs int64) uint64 {
 	visitors := e.visitors.Load()
 	if id == "" || !visitors.Any(environment) {
@@ -38,23 +39,23 @@ func (e *Erased) Life(environment uint64, id string, receivedMs int64) uint64 {
 }
 
 // Visitors returns the erased visitors; the value never changes.
-func (e *Erased) Visitors() *svc.ErasedVisitors { return e.visitors.Load() }
+func (e *Erased) Visitors() *person.ErasedVisitors { return e.visitors.Load() }
 
 // Open returns the erasures that are not complete, the oldest first.
-func (e *Erased) Open() []svc.Erasure {
+func (e *Erased) Open() []person.Erasure {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.open()
 }
 
 // open returns the erasures that are not complete; the caller holds mu.
-func (e *Erased) open() (open []svc.Erasure) {
+func (e *Erased) open() (open []person.Erasure) {
 	for _, one := range e.known {
-		if one.Status != svc.ErasureComplete {
+		if one.Status != person.ErasureComplete {
 			open = append(open, one)
 		}
 	}
-	slices.SortFunc(open, func(a, b svc.Erasure) int { return a.At.Compare(b.At) })
+	slices.SortFunc(open, func(a, b person.Erasure) int { return a.At.Compare(b.At) })
 	return open
 }
 
@@ -73,14 +74,14 @@ func (e *Erased) Environments() (environments []uint64) {
 func (e *Erased) EntityKinds() []string { return []string{"erasure"} }
 
 // PublishEntities publishes the erasures of one application.
-func (e *Erased) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (e *Erased) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
 	e.mu.Lock()
 	var environments []uint64
 	for _, entity := range entities {
 		if entity.Deleted {
 			continue
 		}
-		one := grain.DecodeOrSkip[svc.Erasure](entity, skipped)
+		one := grain.DecodeOrSkip[person.Erasure](entity, skipped)
 		if one == nil || e.known[one.ID].Status == one.Status {
 			continue
 		}
@@ -88,11 +89,11 @@ func (e *Erased) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 		environments = append(environments, one.EnvironmentNumber)
 	}
 	if len(environments) > 0 {
-		all := make([]svc.Erasure, 0, len(e.known))
+		all := make([]person.Erasure, 0, len(e.known))
 		for _, one := range e.known {
 			all = append(all, one)
 		}
-		e.visitors.Store(svc.NewErasedVisitors(all))
+		e.visitors.Store(person.NewErasedVisitors(all))
 		if e.Changed != nil {
 			e.Changed(e.open(), environments)
 		}

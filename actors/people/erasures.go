@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/person"
 )
 
 // The erasures actor.
@@ -24,20 +25,20 @@ import (
 // Every node has the erasures in a snapshot ([Erased]), which reads and intakes use.
 const kindErasures = "erasures"
 
-type erasures struct{ known map[string]svc.Erasure }
+type erasures struct{ known map[string]person.Erasure }
 
 type (
 	beginErasure struct {
-		Erasure svc.Erasure `json:"erasure"`
+		Erasure person.Erasure `json:"erasure"`
 	}
 	endErasure struct {
-		ID     string            `json:"id"`
-		Status svc.ErasureStatus `json:"status"`
+		ID     string               `json:"id"`
+		Status person.ErasureStatus `json:"status"`
 	}
 	countErasure struct {
-		ID     string            `json:"id"`
-		Turn   string            `json:"turn"`
-		Counts svc.ErasureCounts `json:"counts"`
+		ID     string               `json:"id"`
+		Turn   string               `json:"turn"`
+		Counts person.ErasureCounts `json:"counts"`
 	}
 )
 
@@ -51,10 +52,10 @@ var (
 	erasuresList  = grain.On(erasuresKind, "list", (*erasures).onList, grain.Repeatable)
 )
 
-func (e *erasures) Restore(entities []svc.Entity) error {
-	e.known = map[string]svc.Erasure{}
+func (e *erasures) Restore(entities []domain.Entity) error {
+	e.known = map[string]person.Erasure{}
 	for _, entity := range entities {
-		one, err := grain.Decode[svc.Erasure](entity)
+		one, err := grain.Decode[person.Erasure](entity)
 		if err != nil {
 			return err
 		}
@@ -64,7 +65,7 @@ func (e *erasures) Restore(entities []svc.Entity) error {
 }
 
 // onBegin begins an erasure. If it has already begun, it stays as it is.
-func (e *erasures) onBegin(_ time.Time, m beginErasure) (grain.Outcome[svc.Erasure], error) {
+func (e *erasures) onBegin(_ time.Time, m beginErasure) (grain.Outcome[person.Erasure], error) {
 	if known, begun := e.known[m.Erasure.ID]; begun {
 		return grain.Again(known), nil
 	}
@@ -74,10 +75,10 @@ func (e *erasures) onBegin(_ time.Time, m beginErasure) (grain.Outcome[svc.Erasu
 
 // onCount adds the rows that a turn is about to remove. A turn that begins again after a crash finds fewer rows, but
 // was already counted.
-func (e *erasures) onCount(_ time.Time, m countErasure) (grain.Outcome[svc.Erasure], error) {
+func (e *erasures) onCount(_ time.Time, m countErasure) (grain.Outcome[person.Erasure], error) {
 	one, known := e.known[m.ID]
 	if !known {
-		return grain.Outcome[svc.Erasure]{}, svc.NotFound("erasure")
+		return grain.Outcome[person.Erasure]{}, domain.NotFound("erasure")
 	}
 	if m.Turn <= one.Turn {
 		return grain.Answer(one), nil
@@ -90,17 +91,17 @@ func (e *erasures) onCount(_ time.Time, m countErasure) (grain.Outcome[svc.Erasu
 }
 
 // onNote records the progress of an erasure.
-func (e *erasures) onNote(now time.Time, m endErasure) (grain.Outcome[svc.Erasure], error) {
+func (e *erasures) onNote(now time.Time, m endErasure) (grain.Outcome[person.Erasure], error) {
 	one, known := e.known[m.ID]
 	if !known {
-		return grain.Outcome[svc.Erasure]{}, svc.NotFound("erasure")
+		return grain.Outcome[person.Erasure]{}, domain.NotFound("erasure")
 	}
 	if slices.Index(one.Status.Values(), m.Status) <= slices.Index(one.Status.Values(), one.Status) {
 		return grain.Answer(one), nil
 	}
 	one.Status = m.Status
 	now = now.Truncate(time.Millisecond)
-	if m.Status == svc.ErasureRemoved {
+	if m.Status == person.ErasureRemoved {
 		one.RemovedAt = &now
 	} else {
 		one.EndedAt = &now
@@ -110,32 +111,32 @@ func (e *erasures) onNote(now time.Time, m endErasure) (grain.Outcome[svc.Erasur
 }
 
 // onList returns the erasures, the newest first.
-func (e *erasures) onList(time.Time, grain.None) (grain.Outcome[[]svc.Erasure], error) {
-	return grain.Answer(slices.SortedFunc(maps.Values(e.known), func(a, b svc.Erasure) int {
+func (e *erasures) onList(time.Time, grain.None) (grain.Outcome[[]person.Erasure], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(e.known), func(a, b person.Erasure) int {
 		return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID))
 	})), nil
 }
 
 // Begin begins an erasure: the person is hidden everywhere when it returns. It may be repeated with the same id.
-func (p *People) Begin(ctx context.Context, erasure svc.Erasure) (svc.Erasure, error) {
+func (p *People) Begin(ctx context.Context, erasure person.Erasure) (person.Erasure, error) {
 	return erasuresBegin.Ask(ctx, p.Actors, erasure.App.String(), beginErasure{erasure})
 }
 
 // NoteErasure records the progress of an erasure. It may be repeated.
-func (p *People) NoteErasure(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus) error {
+func (p *People) NoteErasure(ctx context.Context, app domain.AppRef, id string, status person.ErasureStatus) error {
 	_, err := erasuresNote.Ask(ctx, p.Actors, app.String(), endErasure{id, status})
 	return err
 }
 
 // CountErasure records the rows that a turn of an erasure is about to remove. It may be repeated: the first count of a
 // turn counts.
-func (p *People) CountErasure(ctx context.Context, app svc.AppRef, id, turn string, counts svc.ErasureCounts) error {
+func (p *People) CountErasure(ctx context.Context, app domain.AppRef, id, turn string, counts person.ErasureCounts) error {
 	_, err := erasuresCount.Ask(ctx, p.Actors, app.String(), countErasure{id, turn, counts})
 	return err
 }
 
 // Erasures returns the erasures of an application, the newest first.
-func (p *People) Erasures(ctx context.Context, app svc.AppRef) ([]svc.Erasure, error) {
+func (p *People) Erasures(ctx context.Context, app domain.AppRef) ([]person.Erasure, error) {
 	return erasuresList.Ask(ctx, p.Actors, app.String(), grain.None{})
 }
 

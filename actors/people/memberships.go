@@ -5,7 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/segment"
 )
 
 // MembershipAge bounds the age of an answer of Memberships. A person that enters or leaves a segment, and a definition
@@ -18,20 +19,20 @@ const maxMemberships = 20_000
 // MembershipStore finds the segments of one person.
 type MembershipStore interface {
 	// SegmentsOf returns the ids of some segments that contain the person with a visitor.
-	SegmentsOf(ctx context.Context, environment, visitor uint64, segments []svc.Segment, now time.Time) ([]string, error)
+	SegmentsOf(ctx context.Context, environment, visitor uint64, segments []segment.Segment, now time.Time) ([]string, error)
 }
 
 // Memberships finds the segments of a person, for callers that often ask about single people, such as the evaluation of
 // flags. Each node caches answers for MembershipAge. Its methods may be called concurrently.
 type Memberships struct {
 	Segments interface {
-		Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error)
+		Segments(ctx context.Context, app domain.Application) ([]segment.Segment, error)
 	}
 	Store MembershipStore
 	Now   func() time.Time
 
 	mutex       sync.Mutex
-	definitions map[string]remembered[[]svc.Segment]
+	definitions map[string]remembered[[]segment.Segment]
 	persons     map[membershipKey]remembered[[]string]
 }
 
@@ -46,7 +47,7 @@ type remembered[T any] struct {
 
 // SegmentsOf returns the ids of the segments of an application that contain a person, by the number of one of the
 // person's visitors. It returns none if the environment does not have the visitor.
-func (m *Memberships) SegmentsOf(ctx context.Context, app svc.Application, environment, visitor uint64) ([]string, error) {
+func (m *Memberships) SegmentsOf(ctx context.Context, app domain.Application, environment, visitor uint64) ([]string, error) {
 	now := m.Now()
 	key := membershipKey{environment, visitor}
 	m.mutex.Lock()
@@ -73,7 +74,7 @@ func (m *Memberships) SegmentsOf(ctx context.Context, app svc.Application, envir
 }
 
 // segments returns the definitions of an application and the time of their request.
-func (m *Memberships) segments(ctx context.Context, app svc.Application, now time.Time) ([]svc.Segment, time.Time, error) {
+func (m *Memberships) segments(ctx context.Context, app domain.Application, now time.Time) ([]segment.Segment, time.Time, error) {
 	m.mutex.Lock()
 	known, found := m.definitions[app.ID]
 	m.mutex.Unlock()
@@ -87,8 +88,8 @@ func (m *Memberships) segments(ctx context.Context, app svc.Application, now tim
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.definitions == nil || len(m.definitions) >= maxMemberships {
-		m.definitions = map[string]remembered[[]svc.Segment]{}
+		m.definitions = map[string]remembered[[]segment.Segment]{}
 	}
-	m.definitions[app.ID] = remembered[[]svc.Segment]{segments, now}
+	m.definitions[app.ID] = remembered[[]segment.Segment]{segments, now}
 	return segments, now, nil
 }

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/person"
 )
 
 // The person actor.
@@ -20,7 +21,7 @@ import (
 //	           activities of the timeline
 //	persists   entity person, and one entity activity for each activity
 //	woken by   calls only
-//	limits     svc.MaxActivities activities, and all merges; the limits of svc.PersonState
+//	limits     person.MaxActivities activities, and all merges; the limits of person.State
 //	stops      after half a minute without a message
 //
 // A person with several visitors may have several such actors. Each decision carries its time, and readers fold the
@@ -31,52 +32,52 @@ const kindPerson = "person"
 // personIdle is how long a person's actor stays activated: most are asked once.
 const personIdle = 30 * time.Second
 
-type person struct {
+type personActor struct {
 	visitor    uint64
-	state      svc.PersonState
-	activities map[string]svc.Activity
+	state      person.State
+	activities map[string]person.Activity
 }
 
 // personRecord is the stored form of the state. The visitor's number is for queries.
 type personRecord struct {
-	svc.PersonState
+	person.State
 	Visitor uint64 `json:"visitor"`
 }
 
 type (
 	patchPerson struct {
-		Patch svc.PersonPatch `json:"patch"`
+		Patch person.Patch `json:"patch"`
 		// State is the state of the whole person, as it was read before the call.
-		State svc.PersonState `json:"state"`
+		State person.State `json:"state"`
 		// Activity is the entry of the timeline for the change; its id is new.
-		Activity svc.Activity `json:"activity"`
+		Activity person.Activity `json:"activity"`
 	}
 	personChanged struct {
-		Before  svc.PersonState `json:"before"`
-		After   svc.PersonState `json:"after"`
-		Changed []string        `json:"changed"`
+		Before  person.State `json:"before"`
+		After   person.State `json:"after"`
+		Changed []string     `json:"changed"`
 	}
 	noteActivity struct {
-		Activity svc.Activity `json:"activity"`
+		Activity person.Activity `json:"activity"`
 	}
 )
 
-var personKind = grain.NewKind[*person](kindPerson, 2, personIdle)
+var personKind = grain.NewKind[*personActor](kindPerson, 2, personIdle)
 
 // The methods of the person actor.
 var (
-	personPatch = grain.On(personKind, "patch", (*person).onPatch)
-	personNote  = grain.On(personKind, "note", (*person).onNote)
+	personPatch = grain.On(personKind, "patch", (*personActor).onPatch)
+	personNote  = grain.On(personKind, "note", (*personActor).onNote)
 	// personForget removes everything of the person.
-	personForget = grain.On(personKind, "forget", (*person).onForget, grain.Repeatable)
+	personForget = grain.On(personKind, "forget", (*personActor).onForget, grain.Repeatable)
 )
 
 // Kinds returns the kinds of actors of this package.
 func Kinds(node *grain.Node) []cluster.Kind {
-	return []cluster.Kind{personKind.Row(node, func(identity string) *person {
+	return []cluster.Kind{personKind.Row(node, func(identity string) *personActor {
 		_, visitor, _ := strings.Cut(identity, "/")
 		number, _ := strconv.ParseUint(visitor, 10, 64) // identities are made by personIdentity
-		return &person{visitor: number}
+		return &personActor{visitor: number}
 	}), segmentsRow(node), erasuresKind.Row(node, func(string) *erasures { return &erasures{} })}
 }
 
@@ -84,8 +85,8 @@ func personIdentity(environment, visitor uint64) string {
 	return strconv.FormatUint(environment, 10) + "/" + strconv.FormatUint(visitor, 10)
 }
 
-func (p *person) Restore(entities []svc.Entity) error {
-	p.state, p.activities = svc.PersonState{}, map[string]svc.Activity{}
+func (p *personActor) Restore(entities []domain.Entity) error {
+	p.state, p.activities = person.State{}, map[string]person.Activity{}
 	for _, entity := range entities {
 		switch entity.Kind {
 		case "person":
@@ -93,9 +94,9 @@ func (p *person) Restore(entities []svc.Entity) error {
 			if err != nil {
 				return err
 			}
-			p.state = record.PersonState
+			p.state = record.State
 		case "activity":
-			activity, err := grain.Decode[svc.Activity](entity)
+			activity, err := grain.Decode[person.Activity](entity)
 			if err != nil {
 				return err
 			}
@@ -106,7 +107,7 @@ func (p *person) Restore(entities []svc.Entity) error {
 }
 
 // onPatch changes the state of the whole person. A change that was made before changes nothing.
-func (p *person) onPatch(now time.Time, m patchPerson) (grain.Outcome[personChanged], error) {
+func (p *personActor) onPatch(now time.Time, m patchPerson) (grain.Outcome[personChanged], error) {
 	before := p.state.Join(m.State)
 	after, changed, err := before.Apply(m.Patch, now)
 	if err != nil {
@@ -123,7 +124,7 @@ func (p *person) onPatch(now time.Time, m patchPerson) (grain.Outcome[personChan
 }
 
 // onNote adds an activity to the timeline. A merge with the same person is added once.
-func (p *person) onNote(_ time.Time, m noteActivity) (grain.Outcome[svc.Activity], error) {
+func (p *personActor) onNote(_ time.Time, m noteActivity) (grain.Outcome[person.Activity], error) {
 	if known, noted := p.noted(m.Activity); noted {
 		return grain.Again(known), nil
 	}
@@ -131,29 +132,29 @@ func (p *person) onNote(_ time.Time, m noteActivity) (grain.Outcome[svc.Activity
 }
 
 // noted returns the existing activity that equals a new one.
-func (p *person) noted(activity svc.Activity) (svc.Activity, bool) {
-	if known, noted := p.activities[activity.ID]; noted || activity.Kind != svc.ActivityMerge {
+func (p *personActor) noted(activity person.Activity) (person.Activity, bool) {
+	if known, noted := p.activities[activity.ID]; noted || activity.Kind != person.ActivityMerge {
 		return known, noted
 	}
 	for _, known := range p.activities {
-		if known.Kind == svc.ActivityMerge && known.Merged == activity.Merged {
+		if known.Kind == person.ActivityMerge && known.Merged == activity.Merged {
 			return known, true
 		}
 	}
-	return svc.Activity{}, false
+	return person.Activity{}, false
 }
 
 // keep adds an activity and deletes the oldest ones beyond the limit. Merges and splits stay: they define which
 // visitors are one person.
-func (p *person) keep(activity svc.Activity) []grain.Write {
+func (p *personActor) keep(activity person.Activity) []grain.Write {
 	p.activities[activity.ID] = activity
 	writes := []grain.Write{grain.Put("activity", activity.ID, activity)}
-	surplus := len(p.activities) - svc.MaxActivities
+	surplus := len(p.activities) - person.MaxActivities
 	if surplus <= 0 {
 		return writes
 	}
-	for _, old := range slices.SortedFunc(maps.Values(p.activities), svc.Activity.Compare) {
-		if old.Kind == svc.ActivityMerge || old.Kind == svc.ActivitySplit {
+	for _, old := range slices.SortedFunc(maps.Values(p.activities), person.Activity.Compare) {
+		if old.Kind == person.ActivityMerge || old.Kind == person.ActivitySplit {
 			continue
 		}
 		delete(p.activities, old.ID)
@@ -166,11 +167,11 @@ func (p *person) keep(activity svc.Activity) []grain.Write {
 }
 
 // onForget removes all decisions of members about the person.
-func (p *person) onForget(time.Time, grain.None) (grain.Outcome[grain.None], error) {
+func (p *personActor) onForget(time.Time, grain.None) (grain.Outcome[grain.None], error) {
 	writes := []grain.Write{grain.Delete("person", "person")}
 	for id := range p.activities {
 		writes = append(writes, grain.Delete("activity", id))
 	}
-	p.state, p.activities = svc.PersonState{}, map[string]svc.Activity{}
+	p.state, p.activities = person.State{}, map[string]person.Activity{}
 	return grain.Answer(grain.None{}, writes...), nil
 }

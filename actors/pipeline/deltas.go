@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain/metric"
 	"svc/protos"
 )
 
@@ -65,7 +65,7 @@ func newDeltas() *deltas {
 }
 
 // Restore adds the stored state of a sender.
-func (c *deltas) Restore(s svc.CumulativeSeries) error {
+func (c *deltas) Restore(s metric.CumulativeSeries) error {
 	reached := &protos.Cumulative{}
 	if len(s.State) < 8 {
 		return fmt.Errorf("the state of series %x has %d bytes", s.Series, len(s.State))
@@ -134,7 +134,7 @@ func (m measurement) since(before *protos.Cumulative) measurement {
 		}
 		return measurement{count: m.count, sum: m.sum - before.Sum}
 	}
-	var earlier svc.Histogram
+	var earlier metric.Histogram
 	if before.Histogram != nil {
 		earlier = *histogramOf(before.Histogram)
 	}

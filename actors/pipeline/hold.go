@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 )
 
 // door lets deliveries in while it is open. The zero value is open.
@@ -83,7 +84,7 @@ type Held struct {
 	shard      *shardStream
 	generation int32
 	// first is the position of the first partition.
-	first  svc.LogPosition
+	first  event.LogPosition
 	resume func()
 }
 
@@ -162,8 +163,8 @@ func (s *shardStream) whole(ctx context.Context, h *Held) (bool, error) {
 		}
 	}
 	h.generation = g.number
-	err = s.sink.commit(ctx, h.generation, []svc.LogPosition{h.first})
-	if errors.Is(err, svc.ErrFenced) {
+	err = s.sink.commit(ctx, h.generation, []event.LogPosition{h.first})
+	if errors.Is(err, domain.ErrFenced) {
 		return false, nil // the next generation follows
 	}
 	return err == nil, err
@@ -187,8 +188,8 @@ var ErrUndecided = errors.New("whether the environment was moved is not known ye
 func (h *Held) Decide(ctx context.Context, environment uint64, shard int) error {
 	position := h.first
 	position.Metadata = moveText(environment, shard)
-	err := h.shard.sink.commit(ctx, h.generation, []svc.LogPosition{position})
-	if err == nil || errors.Is(err, svc.ErrFenced) {
+	err := h.shard.sink.commit(ctx, h.generation, []event.LogPosition{position})
+	if err == nil || errors.Is(err, domain.ErrFenced) {
 		return err
 	}
 	h.shard.sink.end(h.generation) // if the text stands, nothing of the generation can be committed after it
@@ -200,7 +201,7 @@ func (h *Held) Abandon() { h.shard.sink.end(h.generation) }
 
 // Decided removes the text of a move.
 func (h *Held) Decided(ctx context.Context) error {
-	return h.shard.sink.commit(ctx, h.generation, []svc.LogPosition{h.first})
+	return h.shard.sink.commit(ctx, h.generation, []event.LogPosition{h.first})
 }
 
 // moveVersion begins the text of a move next to a committed offset; digits are in base 36.
@@ -233,7 +234,7 @@ type moved struct {
 // hearMoves finds the moves of environments that an earlier generation decided and may not have noted everywhere. It
 // makes this node use them, and returns the positions without their texts. It asks no store, so that a store that is
 // away delays only its own partitions.
-func (s *shardStream) hearMoves(g *generation, positions []svc.LogPosition) []svc.LogPosition {
+func (s *shardStream) hearMoves(g *generation, positions []event.LogPosition) []event.LogPosition {
 	for i, position := range positions {
 		environment, shard, found := parseMove(position.Metadata)
 		if !found {

@@ -15,10 +15,14 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"svc"
 	"svc/actors/attempt"
 	"svc/actors/enrich"
 	"svc/cluster"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
+	"svc/domain/revenue"
 	"svc/protos"
 )
 
@@ -54,8 +58,8 @@ type blocks interface {
 
 // folded is the result of folding a record: rows, and the items that could not be folded.
 type folded struct {
-	svc.Rows
-	letters []svc.DeadLetter
+	ingest.Rows
+	letters []ingest.DeadLetter
 	bytes   int // of the record
 }
 
@@ -75,7 +79,7 @@ type begin struct {
 	billings   *said
 	sessions   *sessionizer
 	deltas     *deltas
-	tallies    map[string]svc.TallyMark
+	tallies    map[string]ingest.TallyMark
 }
 
 // resume asks an intake to retain its state for the next generation, which starts at offset next. done receives whether
@@ -93,7 +97,7 @@ func (m *resume) Bounce() { m.done <- false }
 // fold makes an intake fold records; done receives one value.
 type fold struct {
 	generation int32
-	records    []svc.LogRecord
+	records    []event.LogRecord
 	done       chan error
 }
 
@@ -153,7 +157,7 @@ type Intake struct {
 	sessions   *sessionizer
 	deltas     *deltas
 	// sources maps the sources of tallies to their last tallies.
-	sources    map[string]svc.TallyMark
+	sources    map[string]ingest.TallyMark
 	lives      Lives
 	agents     *enrich.UserAgents
 	locator    Locator
@@ -195,7 +199,7 @@ func (i *Intake) onBegin(m *begin) {
 	i.generation, i.next, i.ids, i.errorIDs, i.sessions = m.generation, m.next, m.ids, m.errorIDs, m.sessions
 	i.metricIDs, i.billings, i.deltas, i.sources = m.metricIDs, m.billings, m.deltas, m.tallies
 	if i.sources == nil {
-		i.sources = map[string]svc.TallyMark{}
+		i.sources = map[string]ingest.TallyMark{}
 	}
 }
 
@@ -216,7 +220,7 @@ func (i *Intake) onResume(m *resume) bool {
 }
 
 // foldAll folds records in order and adds their rows to the open block. It takes a processor for each record.
-func (i *Intake) foldAll(generation int32, records []svc.LogRecord) error {
+func (i *Intake) foldAll(generation int32, records []event.LogRecord) error {
 	if i.ids == nil || generation != i.generation {
 		return fmt.Errorf("intake %d has no state for generation %d", i.partition, generation)
 	}
@@ -233,7 +237,7 @@ func (i *Intake) foldAll(generation int32, records []svc.LogRecord) error {
 }
 
 // foldNext folds a record once a processor is free.
-func (i *Intake) foldNext(record *svc.LogRecord) error {
+func (i *Intake) foldNext(record *event.LogRecord) error {
 	if i.processors != nil {
 		if err := i.processors.Take(context.Background()); err != nil {
 			return err
@@ -255,23 +259,23 @@ func (i *Intake) release() {
 // foldRecord appends the rows of one record. An item becomes a dead letter if folding it panics. A record becomes one
 // as a whole if it does not decode, since this program did not write it. The same records make the same rows and
 // letters again.
-func (i *Intake) foldRecord(record *svc.LogRecord) {
+func (i *Intake) foldRecord(record *event.LogRecord) {
 	if err := attempt.Contained(func() error { return i.record.UnmarshalVTUnsafe(record.Value) }); err != nil {
 		i.metrics.Broken.Inc()
-		i.letters = append(i.letters, svc.DeadLetter{
-			Partition: i.partition, Offset: record.Offset, Kind: svc.LetterRecord, Reason: "the record does not decode: " + err.Error(), Payload: bytes.Clone(record.Value),
+		i.letters = append(i.letters, ingest.DeadLetter{
+			Partition: i.partition, Offset: record.Offset, Kind: ingest.LetterRecord, Reason: "the record does not decode: " + err.Error(), Payload: bytes.Clone(record.Value),
 		})
 		i.logger.Error("record does not decode", "partition", i.partition, "offset", record.Offset, "error", err)
 		return
 	}
 	foldItems(len(i.record.Events), &i.Events, func(n int) { i.foldEvent(i.record.Events[n]) },
-		func(row *svc.EventRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterEvent))
+		func(row *event.Row, n int) { row.Item = n }, i.quarantine(record, ingest.LetterEvent))
 	foldItems(len(i.record.Occurrences), &i.Occurrences, func(n int) { i.foldOccurrence(i.record.Occurrences[n]) },
-		func(row *svc.OccurrenceRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterError))
+		func(row *occurrence.Row, n int) { row.Item = n }, i.quarantine(record, ingest.LetterError))
 	foldItems(len(i.record.Points), &i.Points, func(n int) { i.foldPoint(i.record.Points[n]) },
-		func(row *svc.MetricRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterPoint))
+		func(row *metric.Row, n int) { row.Item = n }, i.quarantine(record, ingest.LetterPoint))
 	foldItems(len(i.record.Billings), &i.Billings, func(n int) { i.foldBilling(i.record.Billings[n]) },
-		func(row *svc.BillingRow, n int) { row.Item = n }, i.quarantine(record, svc.LetterBilling))
+		func(row *revenue.BillingRow, n int) { row.Item = n }, i.quarantine(record, ingest.LetterBilling))
 	for _, tally := range i.record.Tallies {
 		i.foldTally(tally)
 	}
@@ -297,64 +301,64 @@ func foldItems[Row any](count int, rows *[]Row, fold func(n int), place func(row
 }
 
 // quarantine returns a function that makes a dead letter of an item of a record.
-func (i *Intake) quarantine(record *svc.LogRecord, kind svc.LetterKind) func(n int, cause any) {
+func (i *Intake) quarantine(record *event.LogRecord, kind ingest.LetterKind) func(n int, cause any) {
 	return func(n int, cause any) {
 		reason := fmt.Sprintf("folding it panicked: %v", cause)
 		i.logger.Error("folding an item panicked", "partition", i.partition, "offset", record.Offset, "kind", kind, "item", n, "cause", cause, "stack", string(debug.Stack()))
-		i.letters = append(i.letters, letterOf(kind, record.Value, n, svc.DeadLetter{Partition: i.partition, Offset: record.Offset, Reason: reason}))
-		i.count(svc.LetterSignal(kind), svc.FateDeadLetter, i.countedItem(kind, n))
+		i.letters = append(i.letters, letterOf(kind, record.Value, n, ingest.DeadLetter{Partition: i.partition, Offset: record.Offset, Reason: reason}))
+		i.count(ingest.LetterSignal(kind), ingest.FateDeadLetter, i.countedItem(kind, n))
 	}
 }
 
 // foldEvent appends the row of one event unless the event is a duplicate.
-func (i *Intake) foldEvent(event *protos.Event) {
-	thread := protos.Thread(event.Environment, event.SessionId, event.AnonymousId, event.DistinctId)
-	if known(i.ids, protos.EventKey(event.Environment, thread, svc.Visitor(event.DistinctId, event.AnonymousId), event.Id), event.Letter) {
-		i.count(svc.SignalEvents, svc.FateDuplicate, countedEvent(event))
+func (i *Intake) foldEvent(e *protos.Event) {
+	thread := protos.Thread(e.Environment, e.SessionId, e.AnonymousId, e.DistinctId)
+	if known(i.ids, protos.EventKey(e.Environment, thread, event.Visitor(e.DistinctId, e.AnonymousId), e.Id), e.Letter) {
+		i.count(ingest.SignalEvents, ingest.FateDuplicate, countedEvent(e))
 		return
 	}
-	if event.DropBots && i.agents.Parse(event.UserAgent).Bot {
-		i.count(svc.SignalEvents, svc.FateBot, countedEvent(event))
+	if e.DropBots && i.agents.Parse(e.UserAgent).Bot {
+		i.count(ingest.SignalEvents, ingest.FateBot, countedEvent(e))
 		return
 	}
-	i.Events = append(i.Events, svc.EventRow{})
+	i.Events = append(i.Events, event.Row{})
 	row := &i.Events[len(i.Events)-1]
-	i.describe(row, event)
+	i.describe(row, e)
 	row.Thread = thread
-	i.placeInSession(row, event)
-	i.count(svc.SignalEvents, svc.FateStored, countedEvent(event))
+	i.placeInSession(row, e)
+	i.count(ingest.SignalEvents, ingest.FateStored, countedEvent(e))
 }
 
 // describe fills the fields that the event contains, and the fields that follow from its texts.
-func (i *Intake) describe(row *svc.EventRow, event *protos.Event) {
-	client := i.agents.Parse(event.UserAgent)
-	if stated := event.GetClient(); stated != nil {
+func (i *Intake) describe(row *event.Row, e *protos.Event) {
+	client := i.agents.Parse(e.UserAgent)
+	if stated := e.GetClient(); stated != nil {
 		client = enrich.Client{Device: stated.Device, Browser: stated.Browser, BrowserVersion: stated.BrowserVersion, OS: stated.Os, OSVersion: stated.OsVersion, Bot: client.Bot}
 	}
-	campaign := event.GetCampaign()
-	row.Event = svc.Event{
-		ID: event.Id, Ts: time.UnixMilli(event.TsMs), ReceivedAt: time.UnixMilli(event.ReceivedMs),
-		Name: event.Name, URL: event.Url, Path: event.Path, Title: event.Title, Referrer: event.Referrer,
-		DistinctID: event.DistinctId, AnonymousID: event.AnonymousId,
-		Attribution: svc.Attribute(event.Url, event.Referrer, svc.Campaign{
+	campaign := e.GetCampaign()
+	row.Event = event.Event{
+		ID: e.Id, Ts: time.UnixMilli(e.TsMs), ReceivedAt: time.UnixMilli(e.ReceivedMs),
+		Name: e.Name, URL: e.Url, Path: e.Path, Title: e.Title, Referrer: e.Referrer,
+		DistinctID: e.DistinctId, AnonymousID: e.AnonymousId,
+		Attribution: event.Attribute(e.Url, e.Referrer, event.Campaign{
 			Source: campaign.GetSource(), Medium: campaign.GetMedium(), Name: campaign.GetName(),
 			Term: campaign.GetTerm(), Content: campaign.GetContent(),
 		}),
 		Device: client.Device, Browser: client.Browser, BrowserVersion: client.BrowserVersion,
 		OS: client.OS, OSVersion: client.OSVersion, IsBot: client.Bot,
-		Screen: event.Screen, Locale: event.Locale, Value: event.Value, Currency: event.Currency,
-		Properties: json.RawMessage(event.Properties), Release: event.Release, Library: event.Library,
+		Screen: e.Screen, Locale: e.Locale, Value: e.Value, Currency: e.Currency,
+		Properties: json.RawMessage(e.Properties), Release: e.Release, Library: e.Library,
 	}
-	if place := event.GetPlace(); place != nil {
+	if place := e.GetPlace(); place != nil {
 		row.Country, row.Region, row.City = place.Country, place.Region, place.City
-	} else if address, err := netip.ParseAddr(event.Ip); err == nil {
+	} else if address, err := netip.ParseAddr(e.Ip); err == nil {
 		row.Country, row.Region, row.City = i.locator.Locate(address)
 	}
-	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = event.Environment, event.RetentionDays, event.EngagedMs
-	row.UserAgent, row.Withheld = event.UserAgent, event.Withheld
-	row.Life = i.lives.Life(event.Environment, row.Visitor(), event.ReceivedMs)
-	if event.DistinctId != "" {
-		row.OtherLife = i.lives.Life(event.Environment, event.AnonymousId, event.ReceivedMs)
+	row.EnvironmentNumber, row.RetentionDays, row.EngagedMs = e.Environment, e.RetentionDays, e.EngagedMs
+	row.UserAgent, row.Withheld = e.UserAgent, e.Withheld
+	row.Life = i.lives.Life(e.Environment, row.Visitor(), e.ReceivedMs)
+	if e.DistinctId != "" {
+		row.OtherLife = i.lives.Life(e.Environment, e.AnonymousId, e.ReceivedMs)
 	}
 }
 

@@ -3,7 +3,8 @@ package pipeline
 import (
 	"time"
 
-	"svc"
+	"svc/domain/ingest"
+	"svc/domain/revenue"
 	"svc/protos"
 )
 
@@ -44,18 +45,18 @@ func (i *Intake) foldBilling(b *protos.Billing) {
 		name = letterKey(b.Letter)
 	}
 	if i.billings.repeats(name, b.Rate) {
-		i.count(svc.SignalEvents, svc.FateDuplicate, countedBilling(b))
+		i.count(ingest.SignalEvents, ingest.FateDuplicate, countedBilling(b))
 		return
 	}
-	row := svc.BillingRow{
-		Environment: b.Environment, Kind: svc.BillingKind(b.Kind), Subject: b.Subject, ID: b.Id,
+	row := revenue.BillingRow{
+		Environment: b.Environment, Kind: revenue.BillingKind(b.Kind), Subject: b.Subject, ID: b.Id,
 		Ts: time.UnixMilli(b.TsMs), ReceivedAt: time.UnixMilli(b.ReceivedMs), Seq: b.Seq,
-		Customer: b.Customer, Plan: b.Plan, Status: svc.SubscriptionStatus(b.Status), Currency: b.Currency, Cents: b.Cents,
+		Customer: b.Customer, Plan: b.Plan, Status: revenue.SubscriptionStatus(b.Status), Currency: b.Currency, Cents: b.Cents,
 		TrialEndMs: b.TrialEndMs, EndMs: b.EndMs, Target: b.Target, Rate: b.Rate,
 	}
 	for n, at := range b.ChangeMs {
-		row.Changes = append(row.Changes, svc.BillingChange{AtMs: int64(at), Cents: int64(b.ChangeCents[n])})
+		row.Changes = append(row.Changes, revenue.BillingChange{AtMs: int64(at), Cents: int64(b.ChangeCents[n])})
 	}
 	i.Billings = append(i.Billings, row)
-	i.count(svc.SignalEvents, svc.FateStored, countedBilling(b))
+	i.count(ingest.SignalEvents, ingest.FateStored, countedBilling(b))
 }

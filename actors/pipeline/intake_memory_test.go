@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 )
 
@@ -24,11 +24,11 @@ type dropped struct{}
 func (dropped) append(int32, recordRange, *folded) {}
 
 // freshRecord is a record of bulky items of a new visitor.
-func freshRecord(t *testing.T, n int, bulk string) svc.LogRecord {
+func freshRecord(t *testing.T, n int, bulk string) event.LogRecord {
 	t.Helper()
 	ms := int64(1_000_000_000 + n)
 	value, err := protos.AppendRecord(nil, &protos.Event{
-		Environment: 1, Id: fmt.Sprint("e", n), Name: svc.PageView, TsMs: ms, ReceivedMs: ms, AnonymousId: fmt.Sprint("a", n), SessionId: fmt.Sprint("c", n),
+		Environment: 1, Id: fmt.Sprint("e", n), Name: event.PageView, TsMs: ms, ReceivedMs: ms, AnonymousId: fmt.Sprint("a", n), SessionId: fmt.Sprint("c", n),
 		Url: fmt.Sprintf("https://example.com/%d?utm_source=s%d&utm_campaign=c%d&gclid=g%d", n, n, n, n), Referrer: fmt.Sprintf("https://news%d.example/", n),
 		UserAgent: fmt.Sprint("Mozilla/5.0 ", n), Properties: []byte(bulk),
 	})
@@ -46,7 +46,7 @@ func freshRecord(t *testing.T, n int, bulk string) svc.LogRecord {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return svc.LogRecord{Offset: int64(n), Value: append(value, more...)}
+	return event.LogRecord{Offset: int64(n), Value: append(value, more...)}
 }
 
 // TestFoldedRecordsAreFreed folds records of fresh sessions, series and clients. The memory in use must not exceed the
@@ -63,7 +63,7 @@ func TestFoldedRecordsAreFreed(t *testing.T) {
 	bulk := `{"bulk":"` + strings.Repeat("x", 50<<10) + `"}`
 	before := liveHeap()
 	for n := range records {
-		if err := i.foldAll(1, []svc.LogRecord{freshRecord(t, n, bulk)}); err != nil {
+		if err := i.foldAll(1, []event.LogRecord{freshRecord(t, n, bulk)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,9 +87,9 @@ func TestLongRecordsAreFreed(t *testing.T) {
 	before := liveHeap()
 	for n := range 20 {
 		var value []byte
-		for event := range 20 - n {
-			e := &protos.Event{Environment: 1, Id: fmt.Sprint(n, "-", event), Name: svc.PageView, TsMs: 1, ReceivedMs: 1, AnonymousId: "a"}
-			if event == 0 {
+		for ev := range 20 - n {
+			e := &protos.Event{Environment: 1, Id: fmt.Sprint(n, "-", ev), Name: event.PageView, TsMs: 1, ReceivedMs: 1, AnonymousId: "a"}
+			if ev == 0 {
 				e.Properties = bulk
 			}
 			var err error
@@ -97,7 +97,7 @@ func TestLongRecordsAreFreed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := i.foldAll(1, []svc.LogRecord{{Offset: int64(n), Value: value}}); err != nil {
+		if err := i.foldAll(1, []event.LogRecord{{Offset: int64(n), Value: value}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain/ingest"
 	"svc/protos"
 )
 
@@ -23,19 +23,19 @@ type counted struct {
 // count adds an item to the count of its fate. An item of a dead letter was received before: it moves from the count of
 // dead letters to the count of its fate. If it became a dead letter again, or repeats another replay, the counts do not
 // change.
-func (i *Intake) count(signal svc.Signal, fate svc.Fate, item counted) {
-	one := svc.UsageCount{
-		UsageKey: svc.UsageKey{Environment: item.environment, Day: svc.DayOf(item.receivedMs), Signal: signal, Fate: fate}, Items: 1, Last: item.receivedMs,
+func (i *Intake) count(signal ingest.Signal, fate ingest.Fate, item counted) {
+	one := ingest.UsageCount{
+		UsageKey: ingest.UsageKey{Environment: item.environment, Day: ingest.DayOf(item.receivedMs), Signal: signal, Fate: fate}, Items: 1, Last: item.receivedMs,
 	}
-	if fate == svc.FateStored {
+	if fate == ingest.FateStored {
 		one.Bytes = int64(item.size)
 	}
 	if item.letter != "" {
-		if fate == svc.FateDuplicate || fate == svc.FateDeadLetter {
+		if fate == ingest.FateDuplicate || fate == ingest.FateDeadLetter {
 			return
 		}
 		left := one
-		left.Fate, left.Items, left.Bytes = svc.FateDeadLetter, -1, 0
+		left.Fate, left.Items, left.Bytes = ingest.FateDeadLetter, -1, 0
 		i.Counts.Add(left)
 	}
 	i.Counts.Add(one)
@@ -58,15 +58,15 @@ func countedBilling(b *protos.Billing) counted {
 }
 
 // countedItem returns the fields of an item of the record by which it is counted.
-func (i *Intake) countedItem(kind svc.LetterKind, n int) counted {
+func (i *Intake) countedItem(kind ingest.LetterKind, n int) counted {
 	switch kind {
-	case svc.LetterError:
+	case ingest.LetterError:
 		return countedOccurrence(i.record.Occurrences[n])
-	case svc.LetterPoint:
+	case ingest.LetterPoint:
 		return countedPoint(i.record.Points[n])
-	case svc.LetterBilling:
+	case ingest.LetterBilling:
 		return countedBilling(i.record.Billings[n])
-	case svc.LetterEvent, svc.LetterRecord:
+	case ingest.LetterEvent, ingest.LetterRecord:
 	}
 	return countedEvent(i.record.Events[n])
 }
@@ -80,18 +80,18 @@ func (i *Intake) foldTally(tally *protos.Tally) {
 	if known, seen := i.sources[tally.Source]; seen && tally.Seq <= known.Seq {
 		return
 	}
-	mark := svc.TallyMark{Source: strings.Clone(tally.Source), Seq: tally.Seq, AtMs: tally.AtMs}
+	mark := ingest.TallyMark{Source: strings.Clone(tally.Source), Seq: tally.Seq, AtMs: tally.AtMs}
 	i.sources[mark.Source] = mark
 	i.Tallies = append(i.Tallies, mark)
 	for _, count := range tally.Counts {
-		signal, fate := svc.Signal(count.Signal), svc.Fate(count.Fate)
-		at, which := slices.Index(svc.Signals(), signal), slices.Index(svc.Fates(), fate)
+		signal, fate := ingest.Signal(count.Signal), ingest.Fate(count.Fate)
+		at, which := slices.Index(ingest.Signals(), signal), slices.Index(ingest.Fates(), fate)
 		if at < 0 || which < 0 {
 			continue // of a later version
 		}
-		i.Counts.Add(svc.UsageCount{
-			UsageKey: svc.UsageKey{
-				Environment: count.Environment, Day: count.Day, Signal: svc.Signals()[at], Fate: svc.Fates()[which], Code: strings.Clone(count.Code),
+		i.Counts.Add(ingest.UsageCount{
+			UsageKey: ingest.UsageKey{
+				Environment: count.Environment, Day: count.Day, Signal: ingest.Signals()[at], Fate: ingest.Fates()[which], Code: strings.Clone(count.Code),
 			},
 			Items: count.Items, Bytes: count.Bytes, Last: count.LastMs,
 		})

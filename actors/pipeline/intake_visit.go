@@ -3,24 +3,24 @@ package pipeline
 import (
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 )
 
 // placeInSession finds the event's session. The first event of a session names its source. Later pages may name other
 // sources: these stay in the URLs of the pages.
-func (i *Intake) placeInSession(row *svc.EventRow, event *protos.Event) {
+func (i *Intake) placeInSession(row *event.Row, e *protos.Event) {
 	life := row.Life
-	if event.DistinctId != "" && event.AnonymousId != "" {
+	if e.DistinctId != "" && e.AnonymousId != "" {
 		life = row.OtherLife
 	}
-	own := svc.Origin{Attribution: row.Attribution, Referrer: row.Referrer}
+	own := event.Origin{Attribution: row.Attribution, Referrer: row.Referrer}
 	session := i.sessions.add(&arrived{
-		id: event.Id, environment: event.Environment, thread: row.Thread ^ life, bot: row.IsBot, session: event.SessionId, receivedMs: event.ReceivedMs,
-		visitor: idNumber(row.Visitor()) ^ row.Life, known: idNumber(event.DistinctId), device: idNumber(event.AnonymousId),
-		step: svc.SessionStep{
-			TsMs: event.TsMs, Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), Identity: svc.IsIdentity(event.Name),
-			EngagedMs: event.EngagedMs,
+		id: e.Id, environment: e.Environment, thread: row.Thread ^ life, bot: row.IsBot, session: e.SessionId, receivedMs: e.ReceivedMs,
+		visitor: idNumber(row.Visitor()) ^ row.Life, known: idNumber(e.DistinctId), device: idNumber(e.AnonymousId),
+		step: event.SessionStep{
+			TsMs: e.TsMs, Pageview: event.IsPageview(e.Name), Interactive: event.IsInteractive(e.Name), Identity: event.IsIdentity(e.Name),
+			EngagedMs: e.EngagedMs,
 		},
 		origin: own,
 	})

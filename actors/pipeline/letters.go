@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/protos"
 )
 
@@ -23,22 +25,22 @@ type origin struct {
 type origins struct{ events, occurrences, points, billings []origin }
 
 // of returns the origins of the rows of a kind.
-func (o *origins) of(kind svc.LetterKind) *[]origin {
+func (o *origins) of(kind ingest.LetterKind) *[]origin {
 	switch kind {
-	case svc.LetterError:
+	case ingest.LetterError:
 		return &o.occurrences
-	case svc.LetterPoint:
+	case ingest.LetterPoint:
 		return &o.points
-	case svc.LetterBilling:
+	case ingest.LetterBilling:
 		return &o.billings
-	case svc.LetterEvent, svc.LetterRecord:
+	case ingest.LetterEvent, ingest.LetterRecord:
 	}
 	return &o.events
 }
 
 // add adds the origins of the rows of one record.
-func (o *origins) add(record recordRange, rows *svc.Rows) {
-	rows.Each(func(kind svc.LetterKind, item int) {
+func (o *origins) add(record recordRange, rows *ingest.Rows) {
+	rows.Each(func(kind ingest.LetterKind, item int) {
 		of := o.of(kind)
 		*of = append(*of, origin{int32(record.partition), int32(item), record.first})
 	})
@@ -50,8 +52,8 @@ func (o *origins) reset() {
 }
 
 // without removes rows from the block.
-func (b *openBlock) without(refused []svc.RefusedRow) {
-	rows := map[svc.LetterKind][]int{}
+func (b *openBlock) without(refused []ingest.RefusedRow) {
+	rows := map[ingest.LetterKind][]int{}
 	for _, r := range refused {
 		rows[r.Kind] = append(rows[r.Kind], r.Row)
 	}
@@ -86,8 +88,8 @@ func (s *Sink) sift(ctx context.Context, block *openBlock) (bool, error) {
 }
 
 // lettersOf reads the items of refused rows from the log.
-func (s *Sink) lettersOf(ctx context.Context, block *openBlock, refused []svc.RefusedRow) ([]svc.DeadLetter, error) {
-	letters, read := make([]svc.DeadLetter, 0, len(refused)), map[[2]int64][]byte{}
+func (s *Sink) lettersOf(ctx context.Context, block *openBlock, refused []ingest.RefusedRow) ([]ingest.DeadLetter, error) {
+	letters, read := make([]ingest.DeadLetter, 0, len(refused)), map[[2]int64][]byte{}
 	for _, r := range refused {
 		from := (*block.origins.of(r.Kind))[r.Row]
 		key := [2]int64{int64(from.partition), from.offset}
@@ -100,7 +102,7 @@ func (s *Sink) lettersOf(ctx context.Context, block *openBlock, refused []svc.Re
 			value = records[0].Value
 			read[key] = value
 		}
-		letters = append(letters, letterOf(r.Kind, value, int(from.item), svc.DeadLetter{
+		letters = append(letters, letterOf(r.Kind, value, int(from.item), ingest.DeadLetter{
 			Block: block.id, Partition: int(from.partition), Offset: from.offset, At: s.config.Now(), Reason: r.Reason,
 		}))
 	}
@@ -108,7 +110,7 @@ func (s *Sink) lettersOf(ctx context.Context, block *openBlock, refused []svc.Re
 }
 
 // letterOf adds an item of a record to a letter.
-func letterOf(kind svc.LetterKind, record []byte, item int, letter svc.DeadLetter) svc.DeadLetter {
+func letterOf(kind ingest.LetterKind, record []byte, item int, letter ingest.DeadLetter) ingest.DeadLetter {
 	letter.Kind, letter.Item = kind, item
 	letter.Payload = bytes.Clone(protos.ItemOf(record, fieldOf(kind), item))
 	letter.Environment = protos.EnvironmentOf(letter.Payload)
@@ -116,21 +118,21 @@ func letterOf(kind svc.LetterKind, record []byte, item int, letter svc.DeadLette
 }
 
 // fieldOf returns the field of a record that holds the items of a kind.
-func fieldOf(kind svc.LetterKind) protos.Field {
+func fieldOf(kind ingest.LetterKind) protos.Field {
 	switch kind {
-	case svc.LetterError:
+	case ingest.LetterError:
 		return protos.OccurrenceField
-	case svc.LetterPoint:
+	case ingest.LetterPoint:
 		return protos.PointField
-	case svc.LetterBilling:
+	case ingest.LetterBilling:
 		return protos.BillingField
-	case svc.LetterEvent, svc.LetterRecord:
+	case ingest.LetterEvent, ingest.LetterRecord:
 	}
 	return protos.EventField
 }
 
 // park stores the dead letters of a block and logs them.
-func (s *Sink) park(ctx context.Context, id uint64, letters []svc.DeadLetter) error {
+func (s *Sink) park(ctx context.Context, id uint64, letters []ingest.DeadLetter) error {
 	for i := range letters {
 		letters[i].Block = id
 		if letters[i].At.IsZero() {
@@ -154,16 +156,16 @@ func (s *Sink) park(ctx context.Context, id uint64, letters []svc.DeadLetter) er
 
 // DeadLetterStore stores dead letters.
 type DeadLetterStore interface {
-	CountLetters(ctx context.Context) ([]svc.LetterCount, error)
-	ListLetters(ctx context.Context, environment uint64, limit int) ([]svc.LetterRow, error)
+	CountLetters(ctx context.Context) ([]ingest.LetterCount, error)
+	ListLetters(ctx context.Context, environment uint64, limit int) ([]ingest.LetterRow, error)
 	// Letters returns waiting letters with their ids; letters that do not wait are missing.
-	Letters(ctx context.Context, ids []string) ([]svc.DeadLetter, []string, error)
-	EndLetters(ctx context.Context, letters []svc.DeadLetter, ids []string, end svc.LetterEnd) error
+	Letters(ctx context.Context, ids []string) ([]ingest.DeadLetter, []string, error)
+	EndLetters(ctx context.Context, letters []ingest.DeadLetter, ids []string, end ingest.LetterEnd) error
 }
 
 // DeadLetterLog accepts letters that are sent again.
 type DeadLetterLog interface {
-	Produce(ctx context.Context, parts []svc.Part) error
+	Produce(ctx context.Context, parts []event.Part) error
 }
 
 // DeadLetters lists, replays and drops dead letters for operators.
@@ -173,7 +175,7 @@ type DeadLetters struct {
 	// Place returns the application and the environment of a number; both are empty if the number is unknown.
 	Place func(environment uint64) (app, env string)
 	// Shape is the division of the log; Now is the clock.
-	Shape svc.LogShape
+	Shape domain.LogShape
 	Now   func() time.Time
 }
 
@@ -181,7 +183,7 @@ type DeadLetters struct {
 const lettersShown = 1000
 
 // Count returns the number of waiting letters by environment and kind, the highest first.
-func (l *DeadLetters) Count(ctx context.Context) ([]svc.LetterCount, error) {
+func (l *DeadLetters) Count(ctx context.Context) ([]ingest.LetterCount, error) {
 	counts, err := l.Store.CountLetters(ctx)
 	for i := range counts {
 		counts[i].App, counts[i].Env = l.Place(counts[i].Environment)
@@ -190,7 +192,7 @@ func (l *DeadLetters) Count(ctx context.Context) ([]svc.LetterCount, error) {
 }
 
 // List returns the newest waiting letters of one environment, or of all environments for 0.
-func (l *DeadLetters) List(ctx context.Context, environment uint64) ([]svc.LetterRow, error) {
+func (l *DeadLetters) List(ctx context.Context, environment uint64) ([]ingest.LetterRow, error) {
 	rows, err := l.Store.ListLetters(ctx, environment, lettersShown)
 	for i := range rows {
 		rows[i].App, rows[i].Env = l.Place(rows[i].Environment)
@@ -199,13 +201,13 @@ func (l *DeadLetters) List(ctx context.Context, environment uint64) ([]svc.Lette
 }
 
 // Show returns a waiting letter.
-func (l *DeadLetters) Show(ctx context.Context, id string) (svc.DeadLetter, error) {
+func (l *DeadLetters) Show(ctx context.Context, id string) (ingest.DeadLetter, error) {
 	letters, _, err := l.Store.Letters(ctx, []string{id})
 	if err != nil {
-		return svc.DeadLetter{}, err
+		return ingest.DeadLetter{}, err
 	}
 	if len(letters) == 0 {
-		return svc.DeadLetter{}, svc.Errorf(svc.CodeNotFound, "No dead letter %s waits.", id)
+		return ingest.DeadLetter{}, domain.Errorf(domain.CodeNotFound, "No dead letter %s waits.", id)
 	}
 	return letters[0], nil
 }
@@ -223,10 +225,10 @@ func (l *DeadLetters) Replay(ctx context.Context, ids []string) (int, error) {
 		if err != nil {
 			return i, fmt.Errorf("reading the dead letter %s: %w", found[i], err)
 		}
-		if err := l.Log.Produce(ctx, []svc.Part{{Partition: letters[i].Partition, Payload: payload}}); err != nil {
+		if err := l.Log.Produce(ctx, []event.Part{{Partition: letters[i].Partition, Payload: payload}}); err != nil {
 			return i, fmt.Errorf("sending the dead letter %s: %w", found[i], err)
 		}
-		if err := l.Store.EndLetters(ctx, letters[i:i+1], found[i:i+1], svc.LetterReplayed); err != nil {
+		if err := l.Store.EndLetters(ctx, letters[i:i+1], found[i:i+1], ingest.LetterReplayed); err != nil {
 			return i, err
 		}
 	}
@@ -244,14 +246,14 @@ func (l *DeadLetters) Drop(ctx context.Context, ids []string) (int, error) {
 			return 0, err
 		}
 	}
-	return len(letters), l.Store.EndLetters(ctx, letters, found, svc.LetterDropped)
+	return len(letters), l.Store.EndLetters(ctx, letters, found, ingest.LetterDropped)
 }
 
 // giveUp moves a letter from the count of waiting letters to the count of dropped ones. The tally that does this is
 // named after the letter, so it counts once however often it is sent.
-func (l *DeadLetters) giveUp(ctx context.Context, letter *svc.DeadLetter, id string) error {
+func (l *DeadLetters) giveUp(ctx context.Context, letter *ingest.DeadLetter, id string) error {
 	var record protos.Record
-	if readable := letter.Kind != svc.LetterRecord && record.UnmarshalVTUnsafe(letter.Payload) == nil; !readable {
+	if readable := letter.Kind != ingest.LetterRecord && record.UnmarshalVTUnsafe(letter.Payload) == nil; !readable {
 		return nil // the environment of its items is unknown, and they were not counted
 	}
 	var receivedMs int64
@@ -265,16 +267,16 @@ func (l *DeadLetters) giveUp(ctx context.Context, letter *svc.DeadLetter, id str
 	case len(record.Billings) > 0:
 		receivedMs = record.Billings[0].ReceivedMs
 	}
-	move := func(fate svc.Fate, items int64) *protos.TallyCount {
-		return &protos.TallyCount{Environment: letter.Environment, Day: svc.DayOf(receivedMs), Signal: string(svc.LetterSignal(letter.Kind)), Fate: string(fate), Items: items}
+	move := func(fate ingest.Fate, items int64) *protos.TallyCount {
+		return &protos.TallyCount{Environment: letter.Environment, Day: ingest.DayOf(receivedMs), Signal: string(ingest.LetterSignal(letter.Kind)), Fate: string(fate), Items: items}
 	}
 	source := "letter-" + id
-	tally := &protos.Tally{Source: source, Seq: 1, AtMs: l.Now().UnixMilli(), Counts: []*protos.TallyCount{move(svc.FateDeadLetter, -1), move(svc.FateGivenUp, 1)}}
+	tally := &protos.Tally{Source: source, Seq: 1, AtMs: l.Now().UnixMilli(), Counts: []*protos.TallyCount{move(ingest.FateDeadLetter, -1), move(ingest.FateGivenUp, 1)}}
 	payload, err := (&protos.Record{Tallies: []*protos.Tally{tally}}).MarshalVT()
 	if err != nil {
 		return fmt.Errorf("encoding the end of the dead letter %s: %w", id, err)
 	}
-	if err := l.Log.Produce(ctx, []svc.Part{{Partition: l.Shape.Of(letter.Environment, protos.PartitionOfTally(source, l.Shape.Partitions)), Payload: payload}}); err != nil {
+	if err := l.Log.Produce(ctx, []event.Part{{Partition: l.Shape.Of(letter.Environment, protos.PartitionOfTally(source, l.Shape.Partitions)), Payload: payload}}); err != nil {
 		return fmt.Errorf("counting the end of the dead letter %s: %w", id, err)
 	}
 	return nil

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"svc"
 	"svc/actors/attempt"
+	"svc/domain/ingest"
 )
 
 // Listener lets a module follow the stored blocks. The sink runs its list of listeners in order for every block: blocks
@@ -32,10 +32,10 @@ type BlockListener interface {
 	// Saw receives the rows of one record that enter the block, and the record's offset. The whole node waits for it,
 	// so it does no I/O. The rows are valid until it returns. Their texts belong to the record, so a text that is
 	// retained must be cloned.
-	Saw(offset int64, rows *svc.Rows)
+	Saw(offset int64, rows *ingest.Rows)
 	// Refused names rows that the store refused and that no longer belong to the block. rows are their indexes, in
 	// ascending order, among the rows of their kind in the block.
-	Refused(kind svc.LetterKind, rows []int)
+	Refused(kind ingest.LetterKind, rows []int)
 	// Stored is called between the insert of the block and the commit of the offsets after it. Its decisions are
 	// durable when it returns nil, so that no crash loses them. It is repeated until it returns nil, and called again
 	// for the same block after a crash: a second call must change nothing. The block waits for it. So it bounds its
@@ -58,10 +58,10 @@ func (NopListener) Deliveries() map[string]Delivery { return nil }
 type NopBlockListener struct{}
 
 // Saw ignores rows.
-func (NopBlockListener) Saw(int64, *svc.Rows) {}
+func (NopBlockListener) Saw(int64, *ingest.Rows) {}
 
 // Refused ignores refused rows.
-func (NopBlockListener) Refused(svc.LetterKind, []int) {}
+func (NopBlockListener) Refused(ingest.LetterKind, []int) {}
 
 // Stored decides nothing.
 func (NopBlockListener) Stored(context.Context, *StoredBlock) error { return nil }

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/ingest"
 )
 
 // brokenListener panics in every method.
@@ -15,19 +16,19 @@ type brokenListener struct{ NopListener }
 type brokenBlock struct{}
 
 func (brokenListener) Open() BlockListener                     { return brokenBlock{} }
-func (brokenBlock) Saw(int64, *svc.Rows)                       { panic("saw") }
-func (brokenBlock) Refused(svc.LetterKind, []int)              { panic("refused") }
+func (brokenBlock) Saw(int64, *ingest.Rows)                    { panic("saw") }
+func (brokenBlock) Refused(ingest.LetterKind, []int)           { panic("refused") }
 func (brokenBlock) Stored(context.Context, *StoredBlock) error { panic("stored") }
 func (brokenBlock) Committed(uint64)                           { panic("committed") }
 
 // TestAListenerThatPanicsStopsNobody puts a listener that panics before one that works.
 func TestAListenerThatPanicsStopsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, store := &boundedLog{committed: map[int]svc.LogPosition{}}, &blocksStored{}
+		log, store := &boundedLog{committed: map[int]event.LogPosition{}}, &blocksStored{}
 		works := &countingListener{}
 		sink := roomSink(store, log, nil, brokenListener{}, works)
 		sink.begin(1)
-		sink.append(1, recordRange{0, 0, 0}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, 3)}})
+		sink.append(1, recordRange{0, 0, 0}, &folded{Rows: ingest.Rows{Events: make([]event.Row, 3)}})
 		if err := sink.flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -44,20 +45,20 @@ type countingListener struct {
 }
 
 func (l *countingListener) Open() BlockListener                        { return l }
-func (l *countingListener) Saw(_ int64, rows *svc.Rows)                { l.rows += rows.Len() }
-func (l *countingListener) Refused(svc.LetterKind, []int)              {}
+func (l *countingListener) Saw(_ int64, rows *ingest.Rows)             { l.rows += rows.Len() }
+func (l *countingListener) Refused(ingest.LetterKind, []int)           {}
 func (l *countingListener) Stored(context.Context, *StoredBlock) error { l.stored++; return nil }
 func (l *countingListener) Committed(uint64)                           { l.committed++ }
 
 // TestAListenerIsRepeatedAlone lets a listener fail several times between two others.
 func TestAListenerIsRepeatedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log, store := &boundedLog{committed: map[int]svc.LogPosition{}}, &blocksStored{}
+		log, store := &boundedLog{committed: map[int]event.LogPosition{}}, &blocksStored{}
 		before, after := &countingListener{}, &countingListener{}
 		fails := &failingListener{times: 3}
 		sink := roomSink(store, log, nil, before, fails, after)
 		sink.begin(1)
-		sink.append(1, recordRange{0, 0, 0}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, 1)}})
+		sink.append(1, recordRange{0, 0, 0}, &folded{Rows: ingest.Rows{Events: make([]event.Row, 1)}})
 		if err := sink.flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,7 @@ package pipeline
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // IntakeMetrics are the figures of the intake actors of a node.
@@ -53,7 +53,7 @@ func NewSinkMetrics(registerer prometheus.Registerer) *SinkMetrics {
 		Seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "svc_sink_block_seconds", Help: "Time to store a block.", Buckets: prometheus.ExponentialBuckets(0.005, 2, 12)}),
 	}
 	registerer.MustRegister(m.Blocks, m.Rows, m.Failures, m.Seconds, m.Letters, m.Uneven)
-	for _, kind := range []svc.LetterKind{svc.LetterEvent, svc.LetterError, svc.LetterPoint, svc.LetterBilling, svc.LetterRecord} {
+	for _, kind := range []ingest.LetterKind{ingest.LetterEvent, ingest.LetterError, ingest.LetterPoint, ingest.LetterBilling, ingest.LetterRecord} {
 		m.Letters.WithLabelValues(string(kind))
 	}
 	return m

@@ -15,8 +15,8 @@ import (
 	"github.com/zeebo/xxh3"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/actors/attempt"
+	"svc/domain"
 )
 
 // AnswerTime is how long a block waits for an actor or a look-up between its insert and its commit.
@@ -40,8 +40,8 @@ const (
 
 // OutboxStore stores notes.
 type OutboxStore interface {
-	Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error
-	LoadKind(ctx context.Context, kind string) ([]svc.Entity, error)
+	Put(ctx context.Context, entities []domain.Entity, wakeups []domain.Wakeup, trail domain.Trail) error
+	LoadKind(ctx context.Context, kind string) ([]domain.Entity, error)
 }
 
 // Note is a message about a stored block that an actor did not take in time. It is delivered once the actor answers.
@@ -68,7 +68,7 @@ func (n *Note) id() string {
 }
 
 // noteOf reads the note of an entity.
-func noteOf(entity svc.Entity) (n Note, err error) {
+func noteOf(entity domain.Entity) (n Note, err error) {
 	address, ours := strings.CutPrefix(entity.Owner, noteOwner)
 	kind, identity, whole := strings.Cut(address, "/")
 	if _, err := fmt.Sscanf(entity.ID, "%d-%d", &n.Block, &n.Environment); err != nil || !ours || !whole || !json.Valid(entity.Payload) {
@@ -115,7 +115,7 @@ type noteQueue struct {
 // may delete it.
 type waitingNote struct {
 	Note
-	version svc.Version
+	version domain.Version
 	own     bool // written by this node
 }
 
@@ -145,7 +145,7 @@ func (o *Outbox) put(ctx context.Context, generation int32, notes []Note) error 
 		return err
 	}
 	defer release()
-	var entities []svc.Entity
+	var entities []domain.Entity
 	given := map[string]string{}
 	added := make([]waitingNote, len(notes))
 	for i, note := range notes {
@@ -161,7 +161,7 @@ func (o *Outbox) put(ctx context.Context, generation int32, notes []Note) error 
 		}
 		o.mu.Unlock()
 	}
-	if err := o.Store.Put(ctx, entities, nil, svc.Trail{}); err != nil {
+	if err := o.Store.Put(ctx, entities, nil, domain.Trail{}); err != nil {
 		return fmt.Errorf("keeping notes for actors: %w", err)
 	}
 	o.mu.Lock()
@@ -215,13 +215,13 @@ func (o *Outbox) remove(owner, id string) {
 }
 
 // entity returns the stored form of a note.
-func (n *waitingNote) entity() svc.Entity {
-	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version, Payload: n.Payload}
+func (n *waitingNote) entity() domain.Entity {
+	return domain.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version, Payload: n.Payload}
 }
 
 // deleted returns the tombstone that replaces the entity after the delivery.
-func (n *waitingNote) deleted() svc.Entity {
-	return svc.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
+func (n *waitingNote) deleted() domain.Entity {
+	return domain.Entity{Owner: n.owner(), Kind: kindNote, ID: n.id(), Version: n.version.Next(n.version.Generation), Deleted: true}
 }
 
 // load takes over the notes that other nodes left, at the beginning of a generation. Actors that did not
@@ -348,7 +348,7 @@ func (o *Outbox) forget(ctx context.Context, n *waitingNote) error {
 		return err
 	}
 	defer release()
-	if err := o.Store.Put(ctx, []svc.Entity{n.deleted()}, nil, svc.Trail{}); err != nil {
+	if err := o.Store.Put(ctx, []domain.Entity{n.deleted()}, nil, domain.Trail{}); err != nil {
 		return fmt.Errorf("deleting a delivered note: %w", err)
 	}
 	o.mu.Lock()

@@ -11,8 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 )
 
 // deafListener leaves a note for one actor as long as the actor does not answer. Finding out takes AnswerTime.
@@ -66,13 +68,13 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		outboxOf := func() *Outbox {
 			return NewOutbox(notes, func(string, string) bool { return true }, logger)
 		}
-		log := &boundedLog{committed: map[int]svc.LogPosition{}}
+		log := &boundedLog{committed: map[int]event.LogPosition{}}
 		listener := &deafListener{outbox: outboxOf(), deaf: true}
 		sink := roomSink(&blocksStored{}, log, listener.outbox, listener)
 		sink.begin(1)
 		for n := range 5 {
 			began := time.Now()
-			sink.append(1, recordRange{0, int64(n), int64(n)}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, 1)}})
+			sink.append(1, recordRange{0, int64(n), int64(n)}, &folded{Rows: ingest.Rows{Events: make([]event.Row, 1)}})
 			if err := sink.flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -87,8 +89,8 @@ func TestADeafActorDelaysNobody(t *testing.T) {
 		if len(listener.told) != 0 || listener.outbox.Len() != 1 {
 			t.Errorf("told %v, %d actors are waited for", listener.told, listener.outbox.Len())
 		}
-		spoiled := svc.Entity{Owner: noteOwner + "shop/o/a", Kind: kindNote, ID: "1-0", Version: svc.Version{Sequence: 1}, Payload: []byte("{")}
-		_ = notes.Put(t.Context(), []svc.Entity{spoiled}, nil, svc.Trail{})
+		spoiled := domain.Entity{Owner: noteOwner + "shop/o/a", Kind: kindNote, ID: "1-0", Version: domain.Version{Sequence: 1}, Payload: []byte("{")}
+		_ = notes.Put(t.Context(), []domain.Entity{spoiled}, nil, domain.Trail{})
 		successor := outboxOf()
 		roomSink(&blocksStored{}, log, successor, listener)
 		if err := successor.load(t.Context()); err != nil {

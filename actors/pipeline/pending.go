@@ -8,30 +8,30 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // after returns the positions after a block.
-func (b *openBlock) after() []svc.LogPosition {
-	positions := make([]svc.LogPosition, 0, len(b.ranges))
+func (b *openBlock) after() []event.LogPosition {
+	positions := make([]event.LogPosition, 0, len(b.ranges))
 	for partition, span := range b.ranges {
-		positions = append(positions, svc.LogPosition{Partition: partition, Offset: span.last + 1})
+		positions = append(positions, event.LogPosition{Partition: partition, Offset: span.last + 1})
 	}
 	return positions
 }
 
 // boundaries returns the positions before a block, each with the text that
 // describes the whole block.
-func (b *openBlock) boundaries(id uint64) []svc.LogPosition {
+func (b *openBlock) boundaries(id uint64) []event.LogPosition {
 	pending := pendingBlock{id: id}
 	for _, span := range b.ranges {
 		pending.spans = append(pending.spans, span)
 	}
 	slices.SortFunc(pending.spans, func(x, y recordRange) int { return x.partition - y.partition })
 	text := pending.String()
-	positions := make([]svc.LogPosition, 0, len(pending.spans))
+	positions := make([]event.LogPosition, 0, len(pending.spans))
 	for _, span := range pending.spans {
-		positions = append(positions, svc.LogPosition{Partition: span.partition, Offset: span.first, Metadata: text})
+		positions = append(positions, event.LogPosition{Partition: span.partition, Offset: span.first, Metadata: text})
 	}
 	return positions
 }
@@ -133,7 +133,7 @@ const (
 // decide returns the state of a block from the positions of all partitions. Writing the positions of several partitions
 // is not atomic, and after a crash several nodes commit them, each its own. So each position may be before, in, or
 // after the block.
-func (p pendingBlock) decide(at map[int]svc.LogPosition) verdict {
+func (p pendingBlock) decide(at map[int]event.LogPosition) verdict {
 	result := undecided
 	carried := false
 	for _, span := range p.spans {
@@ -154,13 +154,13 @@ func (p pendingBlock) decide(at map[int]svc.LogPosition) verdict {
 }
 
 // carriedBy reports whether a position carries the text of the block.
-func (p pendingBlock) carriedBy(position svc.LogPosition) bool {
+func (p pendingBlock) carriedBy(position event.LogPosition) bool {
 	found, err := parsePending(position.Metadata)
 	return err == nil && found.id == p.id
 }
 
 // pendingBlocks returns the blocks that have a text next to any of the positions, in the order of their numbers.
-func pendingBlocks(positions []svc.LogPosition) ([]pendingBlock, error) {
+func pendingBlocks(positions []event.LogPosition) ([]pendingBlock, error) {
 	var found []pendingBlock
 	for _, position := range positions {
 		if position.Metadata == "" {
@@ -180,8 +180,8 @@ func pendingBlocks(positions []svc.LogPosition) ([]pendingBlock, error) {
 
 // resolve returns the positions of this node that carry the block's text, as they must be committed: without the text,
 // and after the block if it was stored, or before it if it was not begun.
-func (p pendingBlock) resolve(v verdict, positions []svc.LogPosition) []svc.LogPosition {
-	var out []svc.LogPosition
+func (p pendingBlock) resolve(v verdict, positions []event.LogPosition) []event.LogPosition {
+	var out []event.LogPosition
 	for _, position := range positions {
 		if !p.carriedBy(position) {
 			continue

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"svc"
+	"svc/domain/event"
 )
 
 func TestPendingBlockSurvivesItsText(t *testing.T) {
@@ -44,24 +44,24 @@ func FuzzParsePending(f *testing.F) {
 func TestDecide(t *testing.T) {
 	block := pendingBlock{id: 7, spans: []recordRange{{0, 10, 19}, {1, 20, 29}}}
 	text := block.String()
-	before := func(p int, offset int64) svc.LogPosition { return svc.LogPosition{Partition: p, Offset: offset} }
-	in := func(p int, offset int64) svc.LogPosition {
-		return svc.LogPosition{Partition: p, Offset: offset, Metadata: text}
+	before := func(p int, offset int64) event.LogPosition { return event.LogPosition{Partition: p, Offset: offset} }
+	in := func(p int, offset int64) event.LogPosition {
+		return event.LogPosition{Partition: p, Offset: offset, Metadata: text}
 	}
 	for _, c := range []struct {
 		name      string
-		positions []svc.LogPosition
+		positions []event.LogPosition
 		want      verdict
-		settled   []svc.LogPosition
+		settled   []event.LogPosition
 	}{
-		{"nothing was written", []svc.LogPosition{before(0, 10), before(1, 20)}, nonePending, nil},
-		{"one of two boundaries was written", []svc.LogPosition{in(0, 10), before(1, 20)}, notBegun, []svc.LogPosition{before(0, 10)}},
-		{"the other one was written", []svc.LogPosition{before(0, 10), in(1, 20)}, notBegun, []svc.LogPosition{before(1, 20)}},
-		{"both were written", []svc.LogPosition{in(0, 10), in(1, 20)}, undecided, []svc.LogPosition{before(0, 10), before(1, 20)}},
-		{"one of two was committed after", []svc.LogPosition{before(0, 20), in(1, 20)}, stored, []svc.LogPosition{before(1, 30)}},
-		{"both were committed after", []svc.LogPosition{before(0, 20), before(1, 30)}, nonePending, nil},
-		{"a third partition is not in the block", []svc.LogPosition{before(0, 20), in(1, 20), before(2, 99)}, stored, []svc.LogPosition{before(1, 30)}},
-		{"the first is in a later block", []svc.LogPosition{{Partition: 0, Offset: 25, Metadata: pendingBlock{id: 9, spans: []recordRange{{0, 25, 26}}}.String()}, in(1, 20)}, stored, []svc.LogPosition{before(1, 30)}},
+		{"nothing was written", []event.LogPosition{before(0, 10), before(1, 20)}, nonePending, nil},
+		{"one of two boundaries was written", []event.LogPosition{in(0, 10), before(1, 20)}, notBegun, []event.LogPosition{before(0, 10)}},
+		{"the other one was written", []event.LogPosition{before(0, 10), in(1, 20)}, notBegun, []event.LogPosition{before(1, 20)}},
+		{"both were written", []event.LogPosition{in(0, 10), in(1, 20)}, undecided, []event.LogPosition{before(0, 10), before(1, 20)}},
+		{"one of two was committed after", []event.LogPosition{before(0, 20), in(1, 20)}, stored, []event.LogPosition{before(1, 30)}},
+		{"both were committed after", []event.LogPosition{before(0, 20), before(1, 30)}, nonePending, nil},
+		{"a third partition is not in the block", []event.LogPosition{before(0, 20), in(1, 20), before(2, 99)}, stored, []event.LogPosition{before(1, 30)}},
+		{"the first is in a later block", []event.LogPosition{{Partition: 0, Offset: 25, Metadata: pendingBlock{id: 9, spans: []recordRange{{0, 25, 26}}}.String()}, in(1, 20)}, stored, []event.LogPosition{before(1, 30)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := block.decide(byPartition(c.positions)); got != c.want {
@@ -78,7 +78,7 @@ func TestDecide(t *testing.T) {
 func TestPendingBlocks(t *testing.T) {
 	one := pendingBlock{id: 7, spans: []recordRange{{0, 10, 19}, {1, 20, 29}}}
 	two := pendingBlock{id: 3, spans: []recordRange{{2, 0, 5}}}
-	got, err := pendingBlocks([]svc.LogPosition{
+	got, err := pendingBlocks([]event.LogPosition{
 		{Partition: 0, Offset: 10, Metadata: one.String()},
 		{Partition: 1, Offset: 20, Metadata: one.String()},
 		{Partition: 2, Metadata: two.String()},
@@ -87,7 +87,7 @@ func TestPendingBlocks(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, []pendingBlock{two, one}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := pendingBlocks([]svc.LogPosition{{Metadata: "strange"}}); err == nil {
+	if _, err := pendingBlocks([]event.LogPosition{{Metadata: "strange"}}); err == nil {
 		t.Error("a strange text is passed over")
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
 	"svc/actors/enrich"
+	"svc/domain/event"
 	"svc/protos"
 )
 
@@ -32,13 +32,13 @@ func TestFoldingTakesOneProcessorAtATime(t *testing.T) {
 	const partitions, records = 16, 40
 	synctest.Test(t, func(t *testing.T) {
 		processors, done := make(places, 1), &tally{}
-		value, err := protos.AppendRecord(nil, &protos.Event{Environment: 1, Id: "e", Name: svc.PageView, TsMs: 1, ReceivedMs: 1, AnonymousId: "a"})
+		value, err := protos.AppendRecord(nil, &protos.Event{Environment: 1, Id: "e", Name: event.PageView, TsMs: 1, ReceivedMs: 1, AnonymousId: "a"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		delivery := make([]svc.LogRecord, records)
+		delivery := make([]event.LogRecord, records)
 		for n := range delivery {
-			delivery[n] = svc.LogRecord{Offset: int64(n), Value: value}
+			delivery[n] = event.LogRecord{Offset: int64(n), Value: value}
 		}
 		_ = processors.Take(t.Context())
 		ends := make(chan error, partitions)

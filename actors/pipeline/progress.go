@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // Progress measures the age of the oldest record in the log that this node has read but not yet stored and committed.
@@ -25,7 +25,7 @@ type progressMark struct {
 const markGap = 20 * time.Millisecond
 
 // Read adds records of a partition that are about to be folded.
-func (p *Progress) Read(partition int, records []svc.LogRecord) {
+func (p *Progress) Read(partition int, records []event.LogRecord) {
 	if len(records) == 0 {
 		return
 	}
@@ -44,7 +44,7 @@ func (p *Progress) Read(partition int, records []svc.LogRecord) {
 }
 
 // Stored removes the records before positions that were committed.
-func (p *Progress) Stored(positions []svc.LogPosition) {
+func (p *Progress) Stored(positions []event.LogPosition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, position := range positions {

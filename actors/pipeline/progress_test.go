@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // TestProgress checks the age of the oldest record that is not committed, over partitions.
@@ -19,21 +19,21 @@ func TestProgress(t *testing.T) {
 		}
 	}
 	check(0, 0)
-	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 5}}) // a move commits positions before anything is read
+	p.Stored([]event.LogPosition{{Partition: 1, Offset: 5}}) // a move commits positions before anything is read
 	check(0, 0)
-	p.Read(1, []svc.LogRecord{{Offset: 5, Time: at(100)}, {Offset: 6, Time: at(110)}})
-	p.Read(1, []svc.LogRecord{{Offset: 7, Time: at(112)}})
-	p.Read(2, []svc.LogRecord{{Offset: 1, Time: at(300)}})
-	p.Read(1, []svc.LogRecord{{Offset: 8, Time: at(400)}})
+	p.Read(1, []event.LogRecord{{Offset: 5, Time: at(100)}, {Offset: 6, Time: at(110)}})
+	p.Read(1, []event.LogRecord{{Offset: 7, Time: at(112)}})
+	p.Read(2, []event.LogRecord{{Offset: 1, Time: at(300)}})
+	p.Read(1, []event.LogRecord{{Offset: 8, Time: at(400)}})
 	check(500, 400*time.Millisecond)
-	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 7}}) // in the middle of records that were read together
+	p.Stored([]event.LogPosition{{Partition: 1, Offset: 7}}) // in the middle of records that were read together
 	check(500, 400*time.Millisecond)
-	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 8}})
+	p.Stored([]event.LogPosition{{Partition: 1, Offset: 8}})
 	check(500, 200*time.Millisecond)
-	p.Stored([]svc.LogPosition{{Partition: 2, Offset: 2}})
+	p.Stored([]event.LogPosition{{Partition: 2, Offset: 2}})
 	check(500, 100*time.Millisecond)
 	p.Forget()
 	check(500, 0)
-	p.Stored([]svc.LogPosition{{Partition: 1, Offset: 9}})
+	p.Stored([]event.LogPosition{{Partition: 1, Offset: 9}})
 	check(500, 0)
 }

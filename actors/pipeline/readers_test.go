@@ -12,7 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 )
 
 // timedStore records when blocks are stored. Once it hangs, none is stored.
@@ -61,9 +63,9 @@ var usual = SinkConfig{MaxRows: 200_000, MaxBytes: 64 << 20, Interval: 500 * tim
 // readSinks runs one sink for each store and folds a row into it every 50 ms.
 func readSinks(t *testing.T, config SinkConfig, stores ...*timedStore) *Sinks {
 	t.Helper()
-	config.Log, config.Now, config.Logger = &boundedLog{committed: map[int]svc.LogPosition{}}, time.Now, slog.New(slog.DiscardHandler)
+	config.Log, config.Now, config.Logger = &boundedLog{committed: map[int]event.LogPosition{}}, time.Now, slog.New(slog.DiscardHandler)
 	config.Metrics, config.NewBlockID = NewSinkMetrics(prometheus.NewRegistry()), func(now time.Time) uint64 { return NewBlockNumber(now, 1<<31) }
-	sinks := NewSinks(config, svc.LogShape{Shards: len(stores), Partitions: 1}, func(shard int) BlockStore { return stores[shard] })
+	sinks := NewSinks(config, domain.LogShape{Shards: len(stores), Partitions: 1}, func(shard int) BlockStore { return stores[shard] })
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = sinks.Run(ctx) })
@@ -72,7 +74,7 @@ func readSinks(t *testing.T, config SinkConfig, stores ...*timedStore) *Sinks {
 		sinks.all[shard].begin(1)
 		running.Go(func() {
 			for offset := int64(0); ctx.Err() == nil; offset++ {
-				sinks.of(shard).append(1, recordRange{shard, offset, offset}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, 1)}})
+				sinks.of(shard).append(1, recordRange{shard, offset, offset}, &folded{Rows: ingest.Rows{Events: make([]event.Row, 1)}})
 				time.Sleep(50 * time.Millisecond)
 			}
 		})

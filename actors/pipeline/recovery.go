@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
 	"svc/protos"
 )
 
@@ -29,7 +31,7 @@ const lookTime = 100 * time.Millisecond
 
 // survey finds the pending blocks of a generation's partitions, resolves the blocks that have a certain verdict, and
 // returns the offsets at which to start reading.
-func (s *shardStream) survey(ctx context.Context, g *generation, own []svc.LogPosition) (map[int]int64, error) {
+func (s *shardStream) survey(ctx context.Context, g *generation, own []event.LogPosition) (map[int]int64, error) {
 	all := own
 	if len(own) > 0 && len(own) < s.config.Shape.Partitions {
 		var err error
@@ -60,7 +62,7 @@ func (s *shardStream) survey(ctx context.Context, g *generation, own []svc.LogPo
 
 // resolve commits this node's part of a block with a certain verdict, and adds the other blocks to the generation. It
 // moves the starts past the block if its records need not be read again.
-func (s *shardStream) resolve(ctx context.Context, g *generation, block pendingBlock, v verdict, own []svc.LogPosition, starts map[int]int64) error {
+func (s *shardStream) resolve(ctx context.Context, g *generation, block pendingBlock, v verdict, own []event.LogPosition, starts map[int]int64) error {
 	switch v {
 	case nonePending:
 	case undecided:
@@ -200,7 +202,7 @@ func (s *shardStream) states(ctx context.Context, g *generation, partitions []in
 	for _, partition := range partitions {
 		states[partition] = &begin{
 			generation: g.number, next: g.starts[partition], ids: newDedup(RecentIDs), errorIDs: newDedup(RecentErrors), metricIDs: newDedup(RecentMetrics), billings: newSaid(RecentBillings),
-			sessions: newSessionizer(), deltas: newDeltas(), tallies: map[string]svc.TallyMark{},
+			sessions: newSessionizer(), deltas: newDeltas(), tallies: map[string]ingest.TallyMark{},
 		}
 	}
 	if err := s.remember(ctx, states, exceptBlock); err != nil {
@@ -240,7 +242,7 @@ func (s *shardStream) remember(ctx context.Context, states map[int]*begin, excep
 	if err != nil {
 		return fmt.Errorf("reading recent billing items: %w", err)
 	}
-	err = s.history.RecentTallies(ctx, now.Add(-DuplicateWindow), exceptBlock, func(mark svc.TallyMark) {
+	err = s.history.RecentTallies(ctx, now.Add(-DuplicateWindow), exceptBlock, func(mark ingest.TallyMark) {
 		if state := states[s.partition(protos.PartitionOfTally(mark.Source, s.config.Shape.Partitions))]; state != nil {
 			state.tallies[mark.Source] = mark
 		}
@@ -254,18 +256,18 @@ func (s *shardStream) remember(ctx context.Context, states map[int]*begin, excep
 // rememberSessions fills the sessions of the states from the store.
 func (s *shardStream) rememberSessions(ctx context.Context, states map[int]*begin, exceptBlock uint64) error {
 	now := s.config.Now()
-	query := svc.SessionsQuery{
+	query := event.SessionsQuery{
 		Since: now.Add(-DuplicateWindow), Within: openTime * time.Millisecond, ExceptBlock: exceptBlock,
 		Open: openSessions * s.config.Shape.Partitions, Ended: endedSessions * s.config.Shape.Partitions,
 	}
 	of := func(thread uint64) *begin {
 		return states[s.partition(protos.PartitionOfThread(thread, s.config.Shape.Partitions))]
 	}
-	err := s.history.Sessions(ctx, query, func(open svc.OpenSession) {
+	err := s.history.Sessions(ctx, query, func(open event.OpenSession) {
 		if state := of(open.Thread); state != nil {
 			state.sessions.Restore(open)
 		}
-	}, func(ended svc.SessionName) {
+	}, func(ended event.SessionName) {
 		if state := of(ended.Thread); state != nil {
 			state.sessions.restoreEnded(ended)
 		}
@@ -291,7 +293,7 @@ func (s *shardStream) rememberMetrics(ctx context.Context, states map[int]*begin
 		return fmt.Errorf("reading recent metric points: %w", err)
 	}
 	var broken error
-	err = s.history.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series svc.CumulativeSeries) {
+	err = s.history.Cumulatives(ctx, now.Add(-cumulativeHistory), exceptBlock, func(series metric.CumulativeSeries) {
 		if state := states[s.partition(protos.PartitionOfMetric(series.Environment, series.Name, s.config.Shape.Partitions))]; state != nil {
 			broken = errors.Join(broken, state.deltas.Restore(series))
 		}
@@ -302,8 +304,8 @@ func (s *shardStream) rememberMetrics(ctx context.Context, states map[int]*begin
 	return nil
 }
 
-func byPartition(positions []svc.LogPosition) map[int]svc.LogPosition {
-	at := make(map[int]svc.LogPosition, len(positions))
+func byPartition(positions []event.LogPosition) map[int]event.LogPosition {
+	at := make(map[int]event.LogPosition, len(positions))
 	for _, position := range positions {
 		at[position.Partition] = position
 	}

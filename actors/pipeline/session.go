@@ -3,16 +3,16 @@ package pipeline
 import (
 	"cmp"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // openSession is a session that may still grow. Its texts share no memory with the record
 // that they came with.
 type openSession struct {
-	svc.Session
+	event.Session
 	key     sessionKey
 	number  uint64
-	origin  *svc.Origin
+	origin  *event.Origin
 	heardMs int64
 	// turns is the turn in which the last event of the session arrived.
 	turns uint64
@@ -20,20 +20,20 @@ type openSession struct {
 	// of the person. known and device are 0 while unknown.
 	counted, known, device uint64
 	// entry is the earliest event, the zero value before the session begins.
-	entry svc.SessionEntry
+	entry event.SessionEntry
 }
 
 // begun reports whether the session has an event that did more than identify a person.
-func (s *openSession) begun() bool { return s.Deeds&svc.Unbegun == 0 }
+func (s *openSession) begun() bool { return s.Deeds&event.Unbegun == 0 }
 
 // over reports whether an event that arrives now comes too late for the session.
 func (s *openSession) over(nowMs int64) bool { return nowMs-s.heardMs > openTime }
 
 // join adds another state of the session. If the session was given up and resumed, the state with the later arrival
 // counts. A state from before the session began contributes only its person.
-func (s *openSession) join(from *svc.OpenSession) {
-	resumed, begun := from.Deeds&svc.Resumed, from.Deeds&svc.Unbegun == 0
-	same := resumed == s.Deeds&svc.Resumed
+func (s *openSession) join(from *event.OpenSession) {
+	resumed, begun := from.Deeds&event.Resumed, from.Deeds&event.Unbegun == 0
+	same := resumed == s.Deeds&event.Resumed
 	switch {
 	case same && begun != s.begun():
 		known, device, heardMs := s.known, s.device, max(s.heardMs, from.HeardMs)
@@ -55,7 +55,7 @@ func (s *openSession) join(from *svc.OpenSession) {
 }
 
 // become takes over a stored state.
-func (s *openSession) become(from *svc.OpenSession) {
+func (s *openSession) become(from *event.OpenSession) {
 	s.Session, s.number, s.heardMs, s.counted = from.Session, from.Number, from.HeardMs, from.Counted
 	s.origin, s.known, s.device, s.entry = originOf(from.Origin), 0, 0, from.Entry
 	s.learn(from.Known, from.Device)
@@ -81,19 +81,19 @@ func (s *openSession) learn(known, device uint64) {
 }
 
 // fold adds an event to the session. The first event that does more than identify a person begins the session.
-func (s *openSession) fold(event *arrived) svc.SessionDelta {
-	s.learn(event.known, event.device)
-	begins := !s.begun() && !event.step.Identity
+func (s *openSession) fold(e *arrived) event.SessionDelta {
+	s.learn(e.known, e.device)
+	begins := !s.begun() && !e.step.Identity
 	if begins {
-		s.counted, s.origin = event.visitor, originOf(event.origin)
-		s.Deeds &^= svc.Unbegun
-		s.Started, s.First = event.step.TsMs, event.step.TsMs
+		s.counted, s.origin = e.visitor, originOf(e.origin)
+		s.Deeds &^= event.Unbegun
+		s.Started, s.First = e.step.TsMs, e.step.TsMs
 	}
-	delta := s.Add(event.step)
+	delta := s.Add(e.step)
 	switch {
 	case !s.begun():
-		return svc.SessionDelta{}
-	case begins && s.Deeds&svc.Resumed == 0:
+		return event.SessionDelta{}
+	case begins && s.Deeds&event.Resumed == 0:
 		delta.DurationMs = s.DurationMs()
 	}
 	return delta
@@ -101,20 +101,20 @@ func (s *openSession) fold(event *arrived) svc.SessionDelta {
 
 // enter makes an event the entry of the session if it is the earliest one. It returns the visitor of the entry before if that is
 // another one, and whether the event is inside the session.
-func (s *openSession) enter(event *arrived) (ousted uint64, inside bool) {
+func (s *openSession) enter(e *arrived) (ousted uint64, inside bool) {
 	before := s.entry
-	if s.begun() && (before == (svc.SessionEntry{}) || s.First < before.TsMs) { // a new owner has not read the entry
-		before = svc.SessionEntry{TsMs: s.First, Owner: s.counted}
+	if s.begun() && (before == (event.SessionEntry{}) || s.First < before.TsMs) { // a new owner has not read the entry
+		before = event.SessionEntry{TsMs: s.First, Owner: s.counted}
 	}
-	if event.step.Identity || s.begun() && event.step.TsMs > before.TsMs {
+	if e.step.Identity || s.begun() && e.step.TsMs > before.TsMs {
 		return 0, true
 	}
-	entry := svc.SessionEntry{TsMs: event.step.TsMs, Tie: idNumber(event.id), Owner: event.visitor}
+	entry := event.SessionEntry{TsMs: e.step.TsMs, Tie: idNumber(e.id), Owner: e.visitor}
 	switch {
 	case !s.begun():
 	case !entry.Before(before):
 		return 0, true
-	case before.Owner != event.visitor:
+	case before.Owner != e.visitor:
 		ousted = before.Owner
 	}
 	s.entry = entry
@@ -122,17 +122,17 @@ func (s *openSession) enter(event *arrived) (ousted uint64, inside bool) {
 }
 
 // earliest takes over an entry that a stored state has, if it comes before.
-func (s *openSession) earliest(entry svc.SessionEntry) {
-	if entry != (svc.SessionEntry{}) && (s.entry == (svc.SessionEntry{}) || entry.Before(s.entry)) {
+func (s *openSession) earliest(entry event.SessionEntry) {
+	if entry != (event.SessionEntry{}) && (s.entry == (event.SessionEntry{}) || entry.Before(s.entry)) {
 		s.entry = entry
 	}
 }
 
 // from returns the origin of the visit. The origin is empty before the visit begins.
-func (s *openSession) from() svc.Origin {
+func (s *openSession) from() event.Origin {
 	switch {
 	case !s.begun():
-		return svc.Origin{}
+		return event.Origin{}
 	case s.origin == nil:
 		return direct()
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 )
 
@@ -21,21 +21,21 @@ type visitStep struct {
 
 // arrivedOf returns an event in the form in which the intake passes it to the sessionizer.
 func arrivedOf(step *visitStep) *arrived {
-	visitor := svc.Visitor(step.user, step.anon)
+	visitor := event.Visitor(step.user, step.anon)
 	return &arrived{
 		id: step.name, environment: 7, thread: protos.Thread(7, step.session, step.anon, step.user), session: step.session, receivedMs: step.minute * minute,
 		visitor: idNumber(visitor), known: idNumber(step.user), device: idNumber(step.anon),
-		step: svc.SessionStep{
-			TsMs: step.minute * minute, Pageview: svc.IsPageview(step.kind), Interactive: svc.IsInteractive(step.kind), Identity: svc.IsIdentity(step.kind),
+		step: event.SessionStep{
+			TsMs: step.minute * minute, Pageview: event.IsPageview(step.kind), Interactive: event.IsInteractive(step.kind), Identity: event.IsIdentity(step.kind),
 		},
-		origin: svc.Origin{Attribution: svc.Attribution{Source: step.source, Medium: "m"}},
+		origin: event.Origin{Attribution: event.Attribution{Source: step.source, Medium: "m"}},
 	}
 }
 
 // TestAVisitSurvivesTheLogin folds logins at every position of a visit. Visits are named by their first event. The
 // source of an event that is in no visit yet is empty.
 func TestAVisitSurvivesTheLogin(t *testing.T) {
-	const view, identify, alias = svc.PageView, svc.IdentifyEvent, svc.AliasEvent
+	const view, identify, alias = event.PageView, event.IdentifyEvent, event.AliasEvent
 	tests := map[string][]visitStep{
 		"one session id": {
 			{"page", "s", "a", "", 0, view, "news", "page", "a", "news"},
@@ -100,7 +100,7 @@ func TestAVisitSurvivesTheLogin(t *testing.T) {
 	for name, steps := range tests {
 		t.Run(name, func(t *testing.T) {
 			s, first := newSessionizer(), map[string]string{}
-			restored := []svc.OpenSession{}
+			restored := []event.OpenSession{}
 			for i := range steps {
 				step := &steps[i]
 				// Before each event, a new owner reads the states that the rows carry, in any order.
@@ -131,23 +131,23 @@ func TestAVisitSurvivesTheLogin(t *testing.T) {
 }
 
 // storedAs returns the state that a new owner reads from an event's row.
-func storedAs(event *arrived, got *placed) svc.OpenSession {
+func storedAs(e *arrived, got *placed) event.OpenSession {
 	counted := got.guest
 	if counted == 0 {
-		counted = event.visitor
+		counted = e.visitor
 	}
-	entry := svc.SessionEntry{}
+	entry := event.SessionEntry{}
 	if !got.inside {
-		entry = svc.SessionEntry{TsMs: event.step.TsMs, Tie: idNumber(event.id), Owner: event.visitor}
+		entry = event.SessionEntry{TsMs: e.step.TsMs, Tie: idNumber(e.id), Owner: e.visitor}
 	}
-	return svc.OpenSession{
+	return event.OpenSession{
 		Entry: entry,
-		Session: svc.Session{
-			ID: got.id, Started: got.started, First: got.started - got.state.BeforeMs, Last: event.step.TsMs + got.state.AfterMs,
+		Session: event.Session{
+			ID: got.id, Started: got.started, First: got.started - got.state.BeforeMs, Last: e.step.TsMs + got.state.AfterMs,
 			EngagedMs: got.state.EngagedMs, Deeds: got.state.Deeds,
 		},
-		SessionName: svc.SessionName{Thread: event.thread, Bot: event.bot, Number: got.number},
-		Origin:      got.origin, HeardMs: event.receivedMs, Counted: counted, Known: event.known, Device: event.device,
+		SessionName: event.SessionName{Thread: e.thread, Bot: e.bot, Number: got.number},
+		Origin:      got.origin, HeardMs: e.receivedMs, Counted: counted, Known: e.known, Device: e.device,
 	}
 }
 
@@ -156,34 +156,34 @@ func storedAs(event *arrived, got *placed) svc.OpenSession {
 func TestEveryOrderIsOneVisit(t *testing.T) {
 	for _, session := range []string{"s", ""} {
 		steps := []visitStep{
-			{name: "page", session: session, anon: "a", minute: 10, kind: svc.PageView, source: "news"},
-			{name: "identify", session: session, anon: "a", user: "u", minute: 5, kind: svc.IdentifyEvent, source: "direct"},
+			{name: "page", session: session, anon: "a", minute: 10, kind: event.PageView, source: "news"},
+			{name: "identify", session: session, anon: "a", user: "u", minute: 5, kind: event.IdentifyEvent, source: "direct"},
 			{name: "goal", session: session, anon: "a", user: "u", minute: 12, kind: "signup", source: "news"},
-			{name: "late identify", session: session, anon: "a", user: "u", minute: 14, kind: svc.IdentifyEvent, source: "direct"},
+			{name: "late identify", session: session, anon: "a", user: "u", minute: 14, kind: event.IdentifyEvent, source: "direct"},
 		}
 		for order := range permutations(len(steps)) {
-			s, sum := newSessionizer(), svc.SessionDelta{}
+			s, sum := newSessionizer(), event.SessionDelta{}
 			visits, counted := map[uint64]bool{}, map[uint64]bool{}
 			for _, n := range order {
-				event := arrivedOf(&steps[n])
-				event.receivedMs = 1
-				got := s.add(event)
+				e := arrivedOf(&steps[n])
+				e.receivedMs = 1
+				got := s.add(e)
 				sum.Bounce += got.delta.Bounce
 				sum.DurationMs += got.delta.DurationMs
-				if got.state.Deeds&svc.Unbegun != 0 {
+				if got.state.Deeds&event.Unbegun != 0 {
 					continue
 				}
 				visits[got.number] = true
 				if got.guest != 0 {
 					counted[got.guest] = true
 				} else {
-					counted[event.visitor] = true
+					counted[e.visitor] = true
 				}
 				if got.origin.Source != "news" {
 					t.Errorf("order %v: %s comes from %q", order, steps[n].name, got.origin.Source)
 				}
 			}
-			if want := (svc.SessionDelta{DurationMs: 4 * minute}); len(visits) != 1 || len(counted) != 1 || sum != want {
+			if want := (event.SessionDelta{DurationMs: 4 * minute}); len(visits) != 1 || len(counted) != 1 || sum != want {
 				t.Errorf("order %v: %d visits of %d visitors, %+v, want %+v", order, len(visits), len(counted), sum, want)
 			}
 		}
@@ -213,11 +213,11 @@ func permutations(n int) func(yield func([]int) bool) {
 // each visitor whose event was an entry before is ousted by a later entry.
 func TestTheEntryIsTheEarliestEvent(t *testing.T) {
 	steps := []visitStep{
-		{name: "identify", session: "s", anon: "a", user: "u", minute: 1, kind: svc.IdentifyEvent},
-		{name: "page", session: "s", anon: "a", minute: 2, kind: svc.PageView},
+		{name: "identify", session: "s", anon: "a", user: "u", minute: 1, kind: event.IdentifyEvent},
+		{name: "page", session: "s", anon: "a", minute: 2, kind: event.PageView},
 		{name: "goal", session: "s", user: "u", minute: 2, kind: "signup"},
-		{name: "second page", session: "s", anon: "b", minute: 3, kind: svc.PageView},
-		{name: "third page", session: "s", anon: "a", minute: 4, kind: svc.PageView},
+		{name: "second page", session: "s", anon: "b", minute: 3, kind: event.PageView},
+		{name: "third page", session: "s", anon: "a", minute: 4, kind: event.PageView},
 	}
 	first := steps[1]
 	if idNumber("goal") < idNumber("page") {
@@ -235,7 +235,7 @@ func TestTheEntryIsTheEarliestEvent(t *testing.T) {
 			delete(owners, got.ousted)
 			owners[event.visitor], entry = true, steps[n].name
 		}
-		if want := idNumber(svc.Visitor(first.user, first.anon)); entry != first.name || len(owners) != 1 || !owners[want] {
+		if want := idNumber(event.Visitor(first.user, first.anon)); entry != first.name || len(owners) != 1 || !owners[want] {
 			t.Errorf("order %v: the entry is %q, of %d owners", order, entry, len(owners))
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 )
 
@@ -25,7 +25,7 @@ const (
 
 // openTime is how long a session stays open after its last event arrived, in milliseconds: the gap that ends a session
 // and some minutes for late events.
-const openTime = svc.SessionGap + 5*60*1000
+const openTime = event.SessionGap + 5*60*1000
 
 // sessionizer divides the threads of one partition into sessions. A session is known by its thread and its id until
 // openTime after its last event arrived. Sessions without events are given up after two turns, so no search is needed.
@@ -64,7 +64,7 @@ func numberOfSession(key sessionKey) uint64 { return key[1] ^ spreadOf(key[0]) }
 func spreadOf(n uint64) uint64 { return bits.RotateLeft64(n*0x9e3779b97f4a7c15, 32) }
 
 // keyOfStored returns the key of a stored session.
-func keyOfStored(name *svc.SessionName) sessionKey {
+func keyOfStored(name *event.SessionName) sessionKey {
 	thread := threadOf(name.Thread^name.Life, name.Bot)
 	if name.Hash != 0 {
 		return sessionKey{thread, name.Hash}
@@ -81,14 +81,14 @@ func newSessionizer() *sessionizer {
 }
 
 // Restore adds a session that was read from the store, or another part of a session that was added before.
-func (s *sessionizer) Restore(from svc.OpenSession) {
+func (s *sessionizer) Restore(from event.OpenSession) {
 	key := keyOfStored(&from.SessionName)
 	session := s.newest.sessions[key]
 	if session != nil {
 		session.join(&from)
 	} else {
 		if len(s.newest.sessions) >= s.limit {
-			s.end(key, from.Deeds&svc.Unbegun == 0)
+			s.end(key, from.Deeds&event.Unbegun == 0)
 			return
 		}
 		session = &openSession{key: key, turns: s.turns}
@@ -135,7 +135,7 @@ func (s *sessionizer) restored(nowMs int64) {
 }
 
 // restoreEnded restores the name of an ended session.
-func (s *sessionizer) restoreEnded(name svc.SessionName) { s.ended.add(keyOfStored(&name)) }
+func (s *sessionizer) restoreEnded(name event.SessionName) { s.ended.add(keyOfStored(&name)) }
 
 // threadOf separates bots that use the ids of a visitor from that visitor: they make visits of their own.
 func threadOf(thread uint64, bot bool) uint64 {
@@ -155,8 +155,8 @@ type arrived struct {
 	bot                    bool
 	session                string // as the client names it, empty without a name
 	receivedMs             int64
-	step                   svc.SessionStep
-	origin                 svc.Origin
+	step                   event.SessionStep
+	origin                 event.Origin
 }
 
 // placed is the session of one event and the changes that the event made in it.
@@ -167,9 +167,9 @@ type placed struct {
 	inside  bool   // the event is not the earliest one so far
 	ousted  uint64 // the visitor of the entry before, 0 if there is none or it is the event's own
 	started int64
-	delta   svc.SessionDelta
-	state   svc.SessionState
-	origin  svc.Origin
+	delta   event.SessionDelta
+	state   event.SessionState
+	origin  event.Origin
 }
 
 // add folds an event into a session of its thread: the session that the client names, else the latest one that covers
@@ -225,29 +225,29 @@ func (s *openSession) later(other *openSession) bool {
 
 // named returns the session with the name that the client gives, or the name of a session that begins with the event.
 // If it is not open, it begins. If it was open before, it continues without counting again.
-func (s *sessionizer) named(thread uint64, event *arrived) *openSession {
-	id := event.session
+func (s *sessionizer) named(thread uint64, e *arrived) *openSession {
+	id := e.session
 	if id == "" {
-		id = sessionID(protos.VisitorHashOf(event.environment, thread), event.step.TsMs)
+		id = sessionID(protos.VisitorHashOf(e.environment, thread), e.step.TsMs)
 	}
 	key := keyOfSession(thread, id)
-	own := sessionKey{thread, key[1] ^ spreadOf(event.known)}
+	own := sessionKey{thread, key[1] ^ spreadOf(e.known)}
 	session := s.find(own)
-	if session == nil || session.over(event.receivedMs) {
-		if session = s.find(key); session != nil && !session.over(event.receivedMs) && !session.takes(event.known, event.device) {
+	if session == nil || session.over(e.receivedMs) {
+		if session = s.find(key); session != nil && !session.over(e.receivedMs) && !session.takes(e.known, e.device) {
 			key, session = own, s.find(own)
 		}
 	}
-	if session != nil && !session.over(event.receivedMs) {
+	if session != nil && !session.over(e.receivedMs) {
 		return session
 	}
-	if event.session != "" {
+	if e.session != "" {
 		id = strings.Clone(id) // it points into the record
 	}
 	fresh := &openSession{key: key, number: numberOfSession(key)}
-	fresh.Session = svc.Session{ID: id, Started: event.step.TsMs, First: event.step.TsMs, Last: event.step.TsMs, Deeds: svc.Unbegun}
+	fresh.Session = event.Session{ID: id, Started: e.step.TsMs, First: e.step.TsMs, Last: e.step.TsMs, Deeds: event.Unbegun}
 	if session != nil && session.begun() || s.ended.has(key) {
-		fresh.Deeds |= svc.Resumed
+		fresh.Deeds |= event.Resumed
 	}
 	return fresh
 }
@@ -283,12 +283,12 @@ func (s *sessionizer) turn(nowMs int64) {
 }
 
 // direct is the origin of a visit without a source.
-func direct() svc.Origin {
-	return svc.Origin{Attribution: svc.Attribution{Source: svc.SourceDirect, Medium: svc.MediumNone}}
+func direct() event.Origin {
+	return event.Origin{Attribution: event.Attribution{Source: event.SourceDirect, Medium: event.MediumNone}}
 }
 
 // originOf returns the origin that a session stores. It is nil for a direct visit, as most visits are.
-func originOf(origin svc.Origin) *svc.Origin {
+func originOf(origin event.Origin) *event.Origin {
 	if origin == direct() {
 		return nil
 	}

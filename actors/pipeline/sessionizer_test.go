@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 )
 
@@ -27,12 +27,12 @@ type arrival struct {
 	duration int64
 }
 
-func stepOf(a arrival) svc.SessionStep {
-	return svc.SessionStep{TsMs: a.ts, Pageview: svc.IsPageview(a.kind), Interactive: svc.IsInteractive(a.kind), Identity: svc.IsIdentity(a.kind), EngagedMs: a.engaged}
+func stepOf(a arrival) event.SessionStep {
+	return event.SessionStep{TsMs: a.ts, Pageview: event.IsPageview(a.kind), Interactive: event.IsInteractive(a.kind), Identity: event.IsIdentity(a.kind), EngagedMs: a.engaged}
 }
 
 func TestSessionizer(t *testing.T) {
-	const view, click, ping = svc.PageView, "click", svc.EngagementName
+	const view, click, ping = event.PageView, "click", event.EngagementName
 	own := func(started int64) string { return sessionID(7, started) }
 	base := int64(1_000_000_000)
 	at := func(minutes int64) int64 { return base + minutes*minute }
@@ -78,7 +78,7 @@ func TestSessionizer(t *testing.T) {
 		},
 		"a bounce ends": {
 			{"a page view", "", at(0), view, 0, own(at(0)), at(0), 1, 0},
-			{"is not ended by identifying", "", at(1), svc.IdentifyEvent, 0, own(at(0)), at(0), 0, minute},
+			{"is not ended by identifying", "", at(1), event.IdentifyEvent, 0, own(at(0)), at(0), 0, minute},
 			{"nor by a short stay", "", at(1), ping, 9_999, own(at(0)), at(0), 0, 9_999 - minute},
 			{"but by ten seconds", "", at(1), ping, 1, own(at(0)), at(0), -1, 1},
 		},
@@ -122,7 +122,7 @@ func TestSessionizer(t *testing.T) {
 			s := newSessionizer()
 			for _, a := range arrivals {
 				got := s.add(&arrived{thread: 7, session: a.session, receivedMs: base, step: stepOf(a)})
-				want := svc.SessionDelta{Bounce: a.bounce, DurationMs: a.duration}
+				want := event.SessionDelta{Bounce: a.bounce, DurationMs: a.duration}
 				if got.id != a.id || got.started != a.started || got.delta != want {
 					t.Errorf("%s: got %+v, want %+v", a.name, got, a)
 				}
@@ -159,7 +159,7 @@ func TestVisitorsAreKeptForTheGap(t *testing.T) {
 		// The events of another visitor turn the generations every minute.
 		for offset := int64(0); offset < openTime; offset += 7 * minute {
 			s := newSessionizer()
-			view := svc.SessionStep{TsMs: 1, Pageview: true}
+			view := event.SessionStep{TsMs: 1, Pageview: true}
 			begin := int64(10*openTime) + offset
 			for now := int64(10 * openTime); now < begin; now += minute {
 				s.add(&arrived{thread: 1, receivedMs: now, step: view})
@@ -168,7 +168,7 @@ func TestVisitorsAreKeptForTheGap(t *testing.T) {
 			for now := begin; now < begin+quiet.ms; now += minute {
 				s.add(&arrived{thread: 1, receivedMs: now, step: view})
 			}
-			again := s.add(&arrived{thread: 2, receivedMs: begin + quiet.ms, step: svc.SessionStep{TsMs: 2, Pageview: true}})
+			again := s.add(&arrived{thread: 2, receivedMs: begin + quiet.ms, step: event.SessionStep{TsMs: 2, Pageview: true}})
 			if known := again.id == first.id; known != quiet.known {
 				t.Errorf("after %d ms at offset %d: known is %v, want %v", quiet.ms, offset, known, quiet.known)
 			}
@@ -193,7 +193,7 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 		sessions := map[string]*sums{}
 		for range 400 {
 			visitor := uint64(rng.IntN(5))
-			a := arrival{ts: int64(rng.IntN(int(12 * 60 * minute))), kind: []string{svc.PageView, svc.PageView, "click", svc.EngagementName}[rng.IntN(4)]}
+			a := arrival{ts: int64(rng.IntN(int(12 * 60 * minute))), kind: []string{event.PageView, event.PageView, "click", event.EngagementName}[rng.IntN(4)]}
 			if rng.IntN(4) == 0 {
 				a.session = fmt.Sprintf("c%d-%d", visitor, rng.IntN(8))
 			}
@@ -222,7 +222,7 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 		}
 		for key, sum := range sessions {
 			bounces, duration := 0, sum.last-sum.first
-			if sum.views == 1 && sum.deeds == 0 && sum.engagedMs < svc.BounceEngagement {
+			if sum.views == 1 && sum.deeds == 0 && sum.engagedMs < event.BounceEngagement {
 				bounces = 1
 			}
 			if sum.engagedMs > 0 {
@@ -237,7 +237,7 @@ func TestSumsOfDeltasAreRight(t *testing.T) {
 
 // viewed is a page view of the session that the client calls c.
 func viewed(visitor uint64, minutes int64) *arrived {
-	return &arrived{thread: visitor, session: "c", receivedMs: minutes * minute, step: svc.SessionStep{TsMs: minutes * minute, Pageview: true}}
+	return &arrived{thread: visitor, session: "c", receivedMs: minutes * minute, step: event.SessionStep{TsMs: minutes * minute, Pageview: true}}
 }
 
 // TestGivenUpSessionsAreNotJudgedAgain continues sessions that were silent for longer than openTime, or dropped because
@@ -246,10 +246,10 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 	late := int64(openTime)/minute + 1
 	s := newSessionizer()
 	first := s.add(viewed(1, 0))
-	if again := s.add(viewed(1, late)); first.delta.Bounce != 1 || again.id != "c" || again.delta != (svc.SessionDelta{}) || again.state.Deeds != svc.OnePageview|svc.Resumed {
+	if again := s.add(viewed(1, late)); first.delta.Bounce != 1 || again.id != "c" || again.delta != (event.SessionDelta{}) || again.state.Deeds != event.OnePageview|event.Resumed {
 		t.Errorf("after silence: %+v, then %+v", first, again)
 	}
-	if next := s.add(viewed(1, late+1)); next.started != late*minute || next.delta != (svc.SessionDelta{}) {
+	if next := s.add(viewed(1, late+1)); next.started != late*minute || next.delta != (event.SessionDelta{}) {
 		t.Errorf("the resumed session goes on with %+v", next)
 	}
 	full := newSessionizer()
@@ -257,18 +257,18 @@ func TestGivenUpSessionsAreNotJudgedAgain(t *testing.T) {
 	for n := range 30 {
 		full.add(viewed(uint64(n), 1))
 	}
-	if again := full.add(viewed(0, 2)); again.delta != (svc.SessionDelta{}) {
+	if again := full.add(viewed(0, 2)); again.delta != (event.SessionDelta{}) {
 		t.Errorf("one that fell out goes on with %+v", again)
 	}
 	if held := len(full.newest.sessions) + len(full.previous.sessions); held > 21 {
 		t.Errorf("%d sessions are held, want at most twice the limit", held)
 	}
 	owner := newSessionizer()
-	owner.restoreEnded(svc.SessionName{Thread: 1, Hash: protos.SessionHash("c")})
-	if again := owner.add(viewed(1, 1)); again.delta != (svc.SessionDelta{}) {
+	owner.restoreEnded(event.SessionName{Thread: 1, Hash: protos.SessionHash("c")})
+	if again := owner.add(viewed(1, 1)); again.delta != (event.SessionDelta{}) {
 		t.Errorf("a new owner adds %+v", again)
 	}
-	if bot := owner.add(&arrived{thread: 1, bot: true, session: "c", receivedMs: minute, step: svc.SessionStep{TsMs: minute, Pageview: true}}); bot.delta.Bounce != 1 {
+	if bot := owner.add(&arrived{thread: 1, bot: true, session: "c", receivedMs: minute, step: event.SessionStep{TsMs: minute, Pageview: true}}); bot.delta.Bounce != 1 {
 		t.Errorf("the bot's session adds %+v", bot)
 	}
 }
@@ -281,23 +281,23 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 		random := func(n int) *arrived {
 			event := &arrived{
 				thread: uint64(rng.IntN(3)), bot: rng.IntN(4) == 0, session: []string{"", "a", "b", "c"}[rng.IntN(4)], receivedMs: int64(n) * minute,
-				step:   svc.SessionStep{TsMs: int64(n-rng.IntN(200)) * minute, Pageview: rng.IntN(2) == 0, Interactive: rng.IntN(3) == 0, EngagedMs: int64(rng.IntN(2) * 3000)},
-				origin: svc.Origin{Referrer: fmt.Sprint(n), Attribution: svc.Attribution{Source: "s", Medium: "m"}},
+				step:   event.SessionStep{TsMs: int64(n-rng.IntN(200)) * minute, Pageview: rng.IntN(2) == 0, Interactive: rng.IntN(3) == 0, EngagedMs: int64(rng.IntN(2) * 3000)},
+				origin: event.Origin{Referrer: fmt.Sprint(n), Attribution: event.Attribution{Source: "s", Medium: "m"}},
 			}
 			return event
 		}
-		there, rows := newSessionizer(), []svc.OpenSession{}
+		there, rows := newSessionizer(), []event.OpenSession{}
 		const before = 120
 		for n := range before {
-			event := random(n)
-			got := there.add(event)
-			rows = append(rows, svc.OpenSession{
-				Session: svc.Session{
-					ID: got.id, Started: got.started, First: got.started - got.state.BeforeMs, Last: event.step.TsMs + got.state.AfterMs,
+			e := random(n)
+			got := there.add(e)
+			rows = append(rows, event.OpenSession{
+				Session: event.Session{
+					ID: got.id, Started: got.started, First: got.started - got.state.BeforeMs, Last: e.step.TsMs + got.state.AfterMs,
 					EngagedMs: got.state.EngagedMs, Deeds: got.state.Deeds,
 				},
-				SessionName: svc.SessionName{Thread: event.thread, Bot: event.bot, Number: got.number},
-				Origin:      got.origin, HeardMs: event.receivedMs, Counted: cmp.Or(got.guest, event.visitor), Known: event.known, Device: event.device,
+				SessionName: event.SessionName{Thread: e.thread, Bot: e.bot, Number: got.number},
+				Origin:      got.origin, HeardMs: e.receivedMs, Counted: cmp.Or(got.guest, e.visitor), Known: e.known, Device: e.device,
 			})
 		}
 		rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
@@ -326,10 +326,10 @@ func TestRestoredSessionsGoOn(t *testing.T) {
 func TestAVisitHasOneOrigin(t *testing.T) {
 	s := newSessionizer()
 	first := viewed(1, 0)
-	first.origin = svc.Origin{Referrer: strings.Repeat("r", 5000), Attribution: svc.Attribution{Source: strings.Repeat("ü", 200), Medium: "m", ClickIDs: svc.ClickIDs{GCLID: strings.Repeat("g", 600)}}}
-	want := svc.Origin{Referrer: strings.Repeat("r", 1024), Attribution: svc.Attribution{Source: strings.Repeat("ü", 100), Medium: "m", ClickIDs: svc.ClickIDs{GCLID: strings.Repeat("g", 512)}}}
+	first.origin = event.Origin{Referrer: strings.Repeat("r", 5000), Attribution: event.Attribution{Source: strings.Repeat("ü", 200), Medium: "m", ClickIDs: event.ClickIDs{GCLID: strings.Repeat("g", 600)}}}
+	want := event.Origin{Referrer: strings.Repeat("r", 1024), Attribution: event.Attribution{Source: strings.Repeat("ü", 100), Medium: "m", ClickIDs: event.ClickIDs{GCLID: strings.Repeat("g", 512)}}}
 	second := viewed(1, 1)
-	second.origin = svc.Origin{Attribution: svc.Attribution{Source: "other"}}
+	second.origin = event.Origin{Attribution: event.Attribution{Source: "other"}}
 	for _, event := range []*arrived{first, second} {
 		if got := s.add(event).origin; got != want {
 			t.Errorf("got %+v", got)

@@ -10,47 +10,49 @@ import (
 	"sync"
 	"time"
 
-	"svc"
 	"svc/actors/attempt"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 )
 
 // BlockStore stores blocks of rows.
 type BlockStore interface {
 	NewBlock() Block
 	// Insert stores a block so that queries see it. The same token never stores anything twice, and completes an
-	// interrupted attempt. It fails with [svc.ErrRefused] if the rows may be to blame.
+	// interrupted attempt. It fails with [ingest.ErrRefused] if the rows may be to blame.
 	Insert(ctx context.Context, token string, id uint64, block Block) error
 	// Sift returns the rows of a block that the store refuses, and stores nothing. It returns none if the store refuses
 	// any rows at present.
-	Sift(ctx context.Context, id uint64, block Block) ([]svc.RefusedRow, error)
+	Sift(ctx context.Context, id uint64, block Block) ([]ingest.RefusedRow, error)
 	// CountRows returns the number of stored rows of a block.
 	CountRows(ctx context.Context, id uint64, block Block) (int, error)
 	// Park stores dead letters; storing one again does not duplicate it.
-	Park(ctx context.Context, letters []svc.DeadLetter) error
+	Park(ctx context.Context, letters []ingest.DeadLetter) error
 }
 
 // Block is a batch of rows in the format of the store. It does not copy the strings of a row.
 type Block interface {
-	Add(rows *svc.Rows)
+	Add(rows *ingest.Rows)
 	// Rows returns the number of rows of all kinds except counts, and Counts the number of counts. Bytes estimates the
 	// size of occurrences and points.
 	Rows() int
 	Counts() int
 	Bytes() int
 	// Without removes rows of a kind, by their indexes in that kind.
-	Without(kind svc.LetterKind, rows []int)
+	Without(kind ingest.LetterKind, rows []int)
 	Reset()
 }
 
 // Committer stores positions of the log; positions of an ended generation are refused.
 type Committer interface {
-	Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error
+	Commit(ctx context.Context, generation int32, positions []event.LogPosition) error
 }
 
 // RecordReader reads the log.
 type RecordReader interface {
 	// Read returns the records of a partition from the offset first through last. Any node may own the partition.
-	Read(ctx context.Context, partition int, first, last int64) ([]svc.LogRecord, error)
+	Read(ctx context.Context, partition int, first, last int64) ([]event.LogRecord, error)
 }
 
 // Sink gathers the rows of this node's partitions of one shard into blocks and stores each block exactly once:
@@ -313,7 +315,7 @@ func (s *Sink) insert(ctx context.Context, block *openBlock) error {
 			block.letters = nil
 		}
 		err = s.config.Store.Insert(ctx, token, block.id, block.rows)
-		for errors.Is(err, svc.ErrRefused) {
+		for errors.Is(err, ingest.ErrRefused) {
 			s.config.Metrics.Failures.Inc()
 			s.config.Logger.Warn("the store refused a block", "rows", block.rows.Rows(), "error", err)
 			parked, broken := s.sift(ctx, block)
@@ -359,10 +361,10 @@ func (s *Sink) recount(ctx context.Context, block *openBlock) {
 }
 
 // commit repeats the commit until it succeeds, is refused, or ctx ends.
-func (s *Sink) commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
+func (s *Sink) commit(ctx context.Context, generation int32, positions []event.LogPosition) error {
 	return attempt.Until(ctx, s.config.Logger, "committing offsets", func() error {
 		err := s.config.Log.Commit(ctx, generation, positions)
-		if errors.Is(err, svc.ErrFenced) {
+		if errors.Is(err, domain.ErrFenced) {
 			return attempt.Final(err)
 		}
 		return err

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"time"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // openBlock collects rows until it is stored, with the listeners of the block.
@@ -20,7 +20,7 @@ type openBlock struct {
 	listeners []BlockListener
 	// origins are the items that the rows were made of; letters are the items that could not be folded.
 	origins origins
-	letters []svc.DeadLetter
+	letters []ingest.DeadLetter
 	// inserted says that the rows are in the store; heard is the number of listeners that are done.
 	inserted bool
 	heard    int

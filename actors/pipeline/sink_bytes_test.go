@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // TestABlockHoldsNoMoreBytesThanItMay lets deliveries of several partitions wait for room. The deliveries that are
@@ -12,11 +12,11 @@ import (
 // is longer than the bound. Storing a block makes room.
 func TestABlockHoldsNoMoreBytesThanItMay(t *testing.T) {
 	t.Parallel()
-	sink := roomSink(&blocksStored{}, &boundedLog{committed: map[int]svc.LogPosition{}}, nil)
+	sink := roomSink(&blocksStored{}, &boundedLog{committed: map[int]event.LogPosition{}}, nil)
 	sink.config.MaxRecords = 1000
 	sink.begin(1)
 	enter := func(partition, bytes int) *ticket {
-		entered := newTicket(1, partition, []svc.LogRecord{{Partition: partition, Value: make([]byte, bytes)}})
+		entered := newTicket(1, partition, []event.LogRecord{{Partition: partition, Value: make([]byte, bytes)}})
 		sink.mu.Lock()
 		defer sink.mu.Unlock()
 		sink.room.waiting = append(sink.room.waiting, entered)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 )
 
@@ -30,7 +30,7 @@ type ticket struct {
 	over    bool
 }
 
-func newTicket(generation int32, partition int, records []svc.LogRecord) *ticket {
+func newTicket(generation int32, partition int, records []event.LogRecord) *ticket {
 	t := &ticket{generation: generation, partition: partition, first: records[0].Offset, granted: make(chan struct{})}
 	for i := range records {
 		t.rows += protos.Items(records[i].Value)

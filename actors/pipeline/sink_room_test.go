@@ -12,17 +12,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/protos"
 )
 
 // boundedLog accepts positions like a Kafka cluster, and stores the last one of each partition.
 type boundedLog struct {
 	mu        sync.Mutex
-	committed map[int]svc.LogPosition
+	committed map[int]event.LogPosition
 }
 
-func (l *boundedLog) Commit(_ context.Context, _ int32, positions []svc.LogPosition) error {
+func (l *boundedLog) Commit(_ context.Context, _ int32, positions []event.LogPosition) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, position := range positions {
@@ -45,13 +46,13 @@ type blocksStored struct {
 // numberBlock counts its rows and drops them.
 type numberBlock struct{ n int }
 
-func (b *numberBlock) Add(rows *svc.Rows) { b.n += rows.Len() }
-func (b *numberBlock) Rows() int          { return b.n }
-func (b *numberBlock) Counts() int        { return 0 }
-func (b *numberBlock) Bytes() int         { return 0 }
-func (b *numberBlock) Reset()             { b.n = 0 }
+func (b *numberBlock) Add(rows *ingest.Rows) { b.n += rows.Len() }
+func (b *numberBlock) Rows() int             { return b.n }
+func (b *numberBlock) Counts() int           { return 0 }
+func (b *numberBlock) Bytes() int            { return 0 }
+func (b *numberBlock) Reset()                { b.n = 0 }
 
-func (b *numberBlock) Without(_ svc.LetterKind, rows []int) { b.n -= len(rows) }
+func (b *numberBlock) Without(_ ingest.LetterKind, rows []int) { b.n -= len(rows) }
 
 func (b *blocksStored) NewBlock() Block { return &numberBlock{} }
 
@@ -63,7 +64,7 @@ func (b *blocksStored) Insert(_ context.Context, _ string, _ uint64, block Block
 	return nil
 }
 
-func (b *blocksStored) Sift(context.Context, uint64, Block) ([]svc.RefusedRow, error) {
+func (b *blocksStored) Sift(context.Context, uint64, Block) ([]ingest.RefusedRow, error) {
 	return nil, nil
 }
 
@@ -77,7 +78,7 @@ func (b *blocksStored) CountRows(context.Context, uint64, Block) (sum int, err e
 	return sum, nil
 }
 
-func (b *blocksStored) Park(context.Context, []svc.DeadLetter) error { return nil }
+func (b *blocksStored) Park(context.Context, []ingest.DeadLetter) error { return nil }
 
 func roomSink(store BlockStore, log Committer, outbox *Outbox, listeners ...Listener) *Sink {
 	logger := slog.New(slog.DiscardHandler)
@@ -91,14 +92,14 @@ func roomSink(store BlockStore, log Committer, outbox *Outbox, listeners ...List
 // TestACompletedBlockIsRecounted completes a block in a store without tokens, which stores it each time.
 func TestACompletedBlockIsRecounted(t *testing.T) {
 	t.Parallel()
-	sink := roomSink(&blocksStored{}, &boundedLog{committed: map[int]svc.LogPosition{}}, nil)
+	sink := roomSink(&blocksStored{}, &boundedLog{committed: map[int]event.LogPosition{}}, nil)
 	for times, recovered := range map[float64][]int{0: nil, 1: {0, 1}} {
 		store := &blocksStored{}
 		sink.config.Store = store
 		for range 2 {
 			block := sink.newBlock(0)
 			block.id, block.recovered = 7, recovered
-			block.add(recordRange{}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, 3)}})
+			block.add(recordRange{}, &folded{Rows: ingest.Rows{Events: make([]event.Row, 3)}})
 			if err := sink.insert(t.Context(), block); err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +117,7 @@ func TestACompletedBlockIsRecounted(t *testing.T) {
 func TestABlockSpansNoMorePartitionsThanItsTextHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const partitions, first, records = 4096, int64(1) << 40, 5
-		log, store := &boundedLog{committed: map[int]svc.LogPosition{}}, &blocksStored{}
+		log, store := &boundedLog{committed: map[int]event.LogPosition{}}, &blocksStored{}
 		sink := roomSink(store, log, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		sink.begin(1)
@@ -128,12 +129,12 @@ func TestABlockSpansNoMorePartitionsThanItsTextHolds(t *testing.T) {
 			readers.Go(func() {
 				value, _ := protos.AppendRecord(nil, &protos.Event{Id: "e"})
 				for n := range int64(records) {
-					room := newTicket(1, partition, []svc.LogRecord{{Partition: partition, Offset: first + n, Value: value}})
+					room := newTicket(1, partition, []event.LogRecord{{Partition: partition, Offset: first + n, Value: value}})
 					if err := sink.enter(ctx, room); err != nil {
 						t.Error(err)
 						return
 					}
-					sink.append(1, recordRange{partition, first + n, first + n}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, room.rows)}})
+					sink.append(1, recordRange{partition, first + n, first + n}, &folded{Rows: ingest.Rows{Events: make([]event.Row, room.rows)}})
 					sink.leave(room)
 				}
 			})
@@ -167,7 +168,7 @@ func TestABlockSpansNoMorePartitionsThanItsTextHolds(t *testing.T) {
 func TestABlockStaysBelowWhatTheStoreCuts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const partitions, rows = 40, 60_000
-		log, store := &boundedLog{committed: map[int]svc.LogPosition{}}, &blocksStored{}
+		log, store := &boundedLog{committed: map[int]event.LogPosition{}}, &blocksStored{}
 		sink := roomSink(store, log, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		sink.begin(1)
@@ -183,7 +184,7 @@ func TestABlockStaysBelowWhatTheStoreCuts(t *testing.T) {
 				}
 				defer sink.leave(room)
 				time.Sleep(time.Millisecond) // all of them fold at the same time
-				sink.append(1, recordRange{partition, 0, 0}, &folded{Rows: svc.Rows{Events: make([]svc.EventRow, rows)}})
+				sink.append(1, recordRange{partition, 0, 0}, &folded{Rows: ingest.Rows{Events: make([]event.Row, rows)}})
 			})
 		}
 		readers.Wait()

@@ -6,18 +6,18 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // Sinks are the sinks of a node, one for each shard of the store. Each stores and commits blocks of the partitions of
 // its shard at its own pace: a shard that is away delays no other.
 type Sinks struct {
-	shape svc.LogShape
+	shape domain.LogShape
 	all   []*Sink
 }
 
 // NewSinks returns the sinks of a log of a shape. They share a configuration, except for the store of their shard.
-func NewSinks(config SinkConfig, shape svc.LogShape, store func(shard int) BlockStore) *Sinks {
+func NewSinks(config SinkConfig, shape domain.LogShape, store func(shard int) BlockStore) *Sinks {
 	s := &Sinks{shape: shape}
 	config.readers = &readers{now: config.Now}
 	for shard := range max(1, shape.Shards) {

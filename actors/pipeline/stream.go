@@ -9,8 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"svc"
 	"svc/actors/attempt"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
 )
 
 // History reads the recent past from the store, for a beginning generation.
@@ -28,16 +31,16 @@ type History interface {
 	RecentBillings(ctx context.Context, since time.Time, exceptBlock uint64, limit int, yield func(subject uint64, name [2]uint64, rate int64)) error
 	// RecentTallies yields the last tally of every source with a tally since an instant, without the tallies of one
 	// block.
-	RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.TallyMark)) error
+	RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(ingest.TallyMark)) error
 	// Cumulatives yields the totals of the cumulative series with a point that arrived since an instant, without the
 	// points of one block.
-	Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error
+	Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(metric.CumulativeSeries)) error
 	// Sessions calls open with the sessions that had an arrival within a span before the last arrival. Their state is
 	// that of their events, except the events of one block. It calls ended with the names of sessions that had an
 	// arrival since an instant but not within the span: thread, whether it is a bot, and the hash of the id. It may
 	// call open several times for a session, with parts that different rows carry. If there are more than the limits,
 	// it leaves out the ones with the earliest arrivals.
-	Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(svc.SessionName)) error
+	Sessions(ctx context.Context, q event.SessionsQuery, open func(event.OpenSession), ended func(event.SessionName)) error
 }
 
 // DuplicateWindow is how long an event's id is remembered, unless RecentIDs newer ones of its partition arrived since.
@@ -74,7 +77,7 @@ type shardStream struct {
 
 // StreamConfig holds the dependencies of a stream.
 type StreamConfig struct {
-	Shape     svc.LogShape
+	Shape     domain.LogShape
 	Ownership *Ownership
 	Actors    teller
 	Sinks     *Sinks
@@ -114,7 +117,7 @@ type Claims interface {
 type RecordLog interface {
 	Committer
 	// Committed returns the positions of partitions, including partitions of other nodes.
-	Committed(ctx context.Context, partitions []int) ([]svc.LogPosition, error)
+	Committed(ctx context.Context, partitions []int) ([]event.LogPosition, error)
 	RecordReader
 }
 
@@ -166,7 +169,7 @@ type generation struct {
 	// moves are the moves that an earlier generation decided and may not have noted. words are the positions of this
 	// node that carried their texts, without the texts.
 	moves []moved
-	words []svc.LogPosition
+	words []event.LogPosition
 	// states are the states of partitions that were read, until their intakes have them.
 	states map[int]*begin
 	// kept are the partitions with intakes that continue with their state.
@@ -193,13 +196,13 @@ func (g *generation) ready() bool {
 // Assigned begins a generation: it resolves the pending blocks of a crash as far as that takes no time, and returns the
 // offsets at which to start reading. Afterwards blocks are completed and the intakes' states are read from the store;
 // records wait for that, everything else does not.
-func (s *Stream) Assigned(ctx context.Context, assignment svc.LogAssignment) (map[int]int64, error) {
+func (s *Stream) Assigned(ctx context.Context, assignment event.LogAssignment) (map[int]int64, error) {
 	starts := map[int]int64{}
 	begun := make([]*generation, len(s.shards))
 	var owned []int
 	for n, shard := range s.shards {
 		g := &generation{number: assignment.Generation, states: map[int]*begin{}, loaded: make(chan struct{})}
-		var own []svc.LogPosition
+		var own []event.LogPosition
 		for _, position := range assignment.Partitions {
 			if position.Partition/s.config.Shape.Partitions == n {
 				own, g.partitions = append(own, position), append(g.partitions, position.Partition)
@@ -244,7 +247,7 @@ var errNoGeneration = errors.New("no generation is under way")
 
 // Records passes records of one partition to its intake and waits until they are in a block. Records of a shard that
 // this node does not know wait for a node that does.
-func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRecord, _ int64) error {
+func (s *Stream) Records(ctx context.Context, partition int, records []event.LogRecord, _ int64) error {
 	if shard := partition / s.config.Shape.Partitions; shard < len(s.shards) {
 		return s.shards[shard].records(ctx, partition, records)
 	}
@@ -253,7 +256,7 @@ func (s *Stream) Records(ctx context.Context, partition int, records []svc.LogRe
 }
 
 // records implements Records for the partitions of a shard.
-func (s *shardStream) records(ctx context.Context, partition int, records []svc.LogRecord) error {
+func (s *shardStream) records(ctx context.Context, partition int, records []event.LogRecord) error {
 	s.mu.Lock()
 	g := s.generation
 	s.mu.Unlock()

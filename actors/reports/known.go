@@ -5,24 +5,25 @@ import (
 	"slices"
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/report"
 )
 
 // Known is this node's snapshot of all reports, in which the runner finds the reports that are due. NewKnown makes one.
 type Known struct {
 	mu    sync.Mutex
-	known map[string]svc.Report // by id; guarded by mu
+	known map[string]report.Report // by id; guarded by mu
 }
 
 // NewKnown returns an empty snapshot.
-func NewKnown() *Known { return &Known{known: map[string]svc.Report{}} }
+func NewKnown() *Known { return &Known{known: map[string]report.Report{}} }
 
 // EntityKinds returns the kinds of the entities in the snapshot.
 func (k *Known) EntityKinds() []string { return []string{entityReport} }
 
 // PublishEntities publishes the reports of one application.
-func (k *Known) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (k *Known) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, entity := range entities {
@@ -30,14 +31,14 @@ func (k *Known) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
 			delete(k.known, entity.ID)
 			continue
 		}
-		if one := grain.DecodeOrSkip[svc.Report](entity, skipped); one != nil {
+		if one := grain.DecodeOrSkip[report.Report](entity, skipped); one != nil {
 			k.known[one.ID] = *one
 		}
 	}
 }
 
 // enabled returns the enabled reports, in the order of their applications.
-func (k *Known) enabled() (list []svc.Report) {
+func (k *Known) enabled() (list []report.Report) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, one := range k.known {
@@ -45,7 +46,7 @@ func (k *Known) enabled() (list []svc.Report) {
 			list = append(list, one)
 		}
 	}
-	slices.SortFunc(list, func(a, b svc.Report) int {
+	slices.SortFunc(list, func(a, b report.Report) int {
 		return cmp.Or(cmp.Compare(a.App.String(), b.App.String()), cmp.Compare(a.ID, b.ID))
 	})
 	return list

@@ -4,20 +4,21 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/report"
 )
 
 // TestReportsLife follows a weekly report with two recipients: one letter is taken at the second attempt, and one
 // recipient unsubscribes.
 func TestReportsLife(t *testing.T) {
 	wrote := func(answer any, writes ...grain.Write) grain.Outcome[any] { return grain.Answer(answer, writes...) }
-	kept := func(one svc.Report) grain.Write { return grain.Put(entityReport, one.ID, one) }
+	kept := func(one report.Report) grain.Write { return grain.Put(entityReport, one.ID, one) }
 	at := actorstest.At
-	spec := svc.ReportSpec{Kind: svc.ReportWeekly, Environment: "production", Number: 7, Recipients: []string{"ada@acme.example", "bob@acme.example"}, Enabled: true}
-	due, next := svc.ReportPeriod{From: "2026-11-09", To: "2026-11-15"}, svc.ReportPeriod{From: "2026-11-16", To: "2026-11-22"}
-	made := svc.Report{ID: "rpt_1", App: web, CreatedAt: at(0)}
+	spec := report.Spec{Kind: report.Weekly, Environment: "production", Number: 7, Recipients: []string{"ada@acme.example", "bob@acme.example"}, Enabled: true}
+	due, next := report.Period{From: "2026-11-09", To: "2026-11-15"}, report.Period{From: "2026-11-16", To: "2026-11-22"}
+	made := report.Report{ID: "rpt_1", App: web, CreatedAt: at(0)}
 	made.Update(spec, due, at(0))
 	claimed := made
 	claimed.Claim(next, nil, at(time.Hour))
@@ -31,20 +32,20 @@ func TestReportsLife(t *testing.T) {
 	taken := retried
 	taken.End(ada, "", false, at(2*time.Hour))
 	left := taken
-	left.Unsubscribe(svc.RecipientHash("bob@acme.example"))
+	left.Unsubscribe(report.RecipientHash("bob@acme.example"))
 	off := spec
 	off.Enabled, off.Recipients = false, []string{"ada@acme.example"}
 	changed := left
 	changed.Update(off, next, at(4*time.Hour))
 	claim := claimReport{ID: "rpt_1", Period: next}
-	leave := leaveReport{"rpt_1", svc.RecipientHash("bob@acme.example")}
+	leave := leaveReport{"rpt_1", report.RecipientHash("bob@acme.example")}
 	steps := []actorstest.Step{
 		{Name: "none", Method: "list", Message: grain.None{}, Want: wrote(nil)},
 		{Name: "made", Method: "put", Message: putReport{"rpt_1", web, spec, due}, Want: wrote(made, kept(made))},
 		{Name: "a period that counts as sent", After: time.Minute, Method: "claim", Message: claimReport{ID: "rpt_1", Period: due}, Want: wrote(made)},
 		{Name: "the next period", After: time.Hour, Method: "claim", Message: claim, Want: wrote(claimed, kept(claimed))},
 		{Name: "the same period", After: time.Hour, Method: "claim", Message: claim, Want: wrote(claimed)},
-		{Name: "a period of no report", After: time.Hour, Method: "claim", Message: claimReport{ID: "rpt_2", Period: next}, Want: wrote(svc.Report{})},
+		{Name: "a period of no report", After: time.Hour, Method: "claim", Message: claimReport{ID: "rpt_2", Period: next}, Want: wrote(report.Report{})},
 		{Name: "an attempt", After: time.Hour, Method: "begin", Message: findLetter{"rpt_1", ada}, Want: wrote(begunLetter{first, true}, kept(begun))},
 		{Name: "an attempt of another runner", After: time.Hour, Method: "begin", Message: findLetter{"rpt_1", ada}, Want: wrote(begunLetter{})},
 		{Name: "it is postponed", After: time.Hour, Method: "end", Message: endLetter{"rpt_1", ada, "the box is full", true}, Want: wrote(postponed, kept(postponed))},
@@ -55,9 +56,9 @@ func TestReportsLife(t *testing.T) {
 		{Name: "bob leaves again", After: 3 * time.Hour, Method: "leave", Message: leave, Want: wrote(grain.None{})},
 		{Name: "the letter of bob is gone", After: 3 * time.Hour, Method: "begin", Message: findLetter{"rpt_1", bob}, Want: wrote(begunLetter{})},
 		{Name: "changed under another id", After: 4 * time.Hour, Method: "put", Message: putReport{"rpt_2", web, off, next}, Want: wrote(changed, kept(changed))},
-		{Name: "all", After: 4 * time.Hour, Method: "list", Message: grain.None{}, Want: wrote([]svc.Report{changed})},
+		{Name: "all", After: 4 * time.Hour, Method: "list", Message: grain.None{}, Want: wrote([]report.Report{changed})},
 		{Name: "deleted", After: 5 * time.Hour, Method: "delete", Message: findReport{"rpt_1"}, Want: wrote(grain.None{}, grain.Delete(entityReport, "rpt_1"))},
-		{Name: "deleted again", After: 5 * time.Hour, Method: "delete", Message: findReport{"rpt_1"}, Err: svc.NotFound("report")},
+		{Name: "deleted again", After: 5 * time.Hour, Method: "delete", Message: findReport{"rpt_1"}, Err: domain.NotFound("report")},
 	}
 	actorstest.Play(t, booksKind, func() *book { return &book{} }, true, steps)
 	actorstest.WantEveryMethod(t, booksKind, steps)

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/report"
 )
 
 // The reports actor.
@@ -31,31 +32,31 @@ const reportsIdle = 30 * time.Second
 
 const entityReport = "report"
 
-type book struct{ known map[string]svc.Report }
+type book struct{ known map[string]report.Report }
 
 type (
 	putReport struct {
-		ID   string         `json:"id"`
-		App  svc.AppRef     `json:"app"`
-		Spec svc.ReportSpec `json:"spec"`
+		ID   string        `json:"id"`
+		App  domain.AppRef `json:"app"`
+		Spec report.Spec   `json:"spec"`
 		// Due is the period that counts as sent for a report that begins now.
-		Due svc.ReportPeriod `json:"due"`
+		Due report.Period `json:"due"`
 	}
 	findReport struct {
 		ID string `json:"id"`
 	}
 	claimReport struct {
-		ID     string           `json:"id"`
-		Period svc.ReportPeriod `json:"period"`
-		Spike  *svc.Spike       `json:"spike"`
+		ID     string        `json:"id"`
+		Period report.Period `json:"period"`
+		Spike  *report.Spike `json:"spike"`
 	}
 	findLetter struct {
 		ID     string `json:"id"`
 		Letter string `json:"letter"`
 	}
 	begunLetter struct {
-		Letter svc.ReportLetter `json:"letter"`
-		OK     bool             `json:"ok"`
+		Letter report.Letter `json:"letter"`
+		OK     bool          `json:"ok"`
 	}
 	endLetter struct {
 		ID     string `json:"id"`
@@ -89,29 +90,29 @@ func Kinds(node *grain.Node) []cluster.Kind {
 	return []cluster.Kind{booksKind.Row(node, func(string) *book { return &book{} })}
 }
 
-func (b *book) Restore(entities []svc.Entity) error {
+func (b *book) Restore(entities []domain.Entity) error {
 	var err error
-	b.known, err = grain.DecodeAll[svc.Report](entities)
+	b.known, err = grain.DecodeAll[report.Report](entities)
 	return err
 }
 
 // keep stores a report.
-func (b *book) keep(one svc.Report) grain.Write {
+func (b *book) keep(one report.Report) grain.Write {
 	b.known[one.ID] = one
 	return grain.Put(entityReport, one.ID, one)
 }
 
 // onList returns the reports, ordered by environment and kind.
-func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]svc.Report], error) {
-	return grain.Answer(slices.SortedFunc(maps.Values(b.known), func(x, y svc.Report) int {
+func (b *book) onList(time.Time, grain.None) (grain.Outcome[[]report.Report], error) {
+	return grain.Answer(slices.SortedFunc(maps.Values(b.known), func(x, y report.Report) int {
 		return cmp.Or(cmp.Compare(x.Environment, y.Environment), cmp.Compare(x.Kind, y.Kind))
 	})), nil
 }
 
 // onPut makes the report of a kind and an environment, or changes it.
-func (b *book) onPut(now time.Time, m putReport) (grain.Outcome[svc.Report], error) {
+func (b *book) onPut(now time.Time, m putReport) (grain.Outcome[report.Report], error) {
 	now = now.UTC().Truncate(time.Millisecond)
-	one := svc.Report{ID: m.ID, App: m.App, CreatedAt: now}
+	one := report.Report{ID: m.ID, App: m.App, CreatedAt: now}
 	for _, known := range b.known {
 		if known.Kind == m.Spec.Kind && known.Number == m.Spec.Number {
 			one = known
@@ -123,14 +124,14 @@ func (b *book) onPut(now time.Time, m putReport) (grain.Outcome[svc.Report], err
 
 func (b *book) onDelete(_ time.Time, m findReport) (grain.Outcome[grain.None], error) {
 	if _, known := b.known[m.ID]; !known {
-		return grain.Outcome[grain.None]{}, svc.NotFound("report")
+		return grain.Outcome[grain.None]{}, domain.NotFound("report")
 	}
 	delete(b.known, m.ID)
 	return grain.Answer(grain.None{}, grain.Delete(entityReport, m.ID)), nil
 }
 
 // onClaim makes the letters of a period or of a spike, once, and returns the current report.
-func (b *book) onClaim(now time.Time, m claimReport) (grain.Outcome[svc.Report], error) {
+func (b *book) onClaim(now time.Time, m claimReport) (grain.Outcome[report.Report], error) {
 	one, known := b.known[m.ID]
 	if !known || !one.Due(m.Period, m.Spike) {
 		return grain.Answer(one), nil
@@ -150,7 +151,7 @@ func (b *book) onBegin(now time.Time, m findLetter) (grain.Outcome[begunLetter],
 }
 
 // onEnd records the result of an attempt.
-func (b *book) onEnd(now time.Time, m endLetter) (grain.Outcome[svc.Report], error) {
+func (b *book) onEnd(now time.Time, m endLetter) (grain.Outcome[report.Report], error) {
 	one := b.known[m.ID]
 	if !one.End(m.Letter, m.Problem, m.Retry, now.UTC().Truncate(time.Millisecond)) {
 		return grain.Answer(one), nil

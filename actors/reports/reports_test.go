@@ -11,42 +11,44 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/report"
 )
 
-var web = svc.AppRef{Org: "acme", App: "web"}
+var web = domain.AppRef{Org: "acme", App: "web"}
 
 // world is a node with reports; its mail server and numbers are scripted.
 type world struct {
 	*actorstest.Host
 	store   *actorstest.Store
-	app     svc.Application
+	app     domain.Application
 	reports *Reports
 
 	mu       sync.Mutex
 	visitors uint64
 	taken    []string // guarded by mu, as the others
-	answer   func(mail *svc.ReportMail) (retry bool, err error)
+	answer   func(mail *report.Mail) (retry bool, err error)
 	read     int
 }
 
-func (w *world) ReportContent(context.Context, *svc.Application, *svc.Report, svc.ReportPeriod) (svc.ReportContent, error) {
+func (w *world) ReportContent(context.Context, *domain.Application, *report.Report, report.Period) (report.Content, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.read++
-	return svc.ReportContent{}, nil
+	return report.Content{}, nil
 }
 
-func (w *world) Live(context.Context, svc.Environment) (svc.Live, error) {
+func (w *world) Live(context.Context, domain.Environment) (analytics.Live, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return svc.Live{Visitors: w.visitors}, nil
+	return analytics.Live{Visitors: w.visitors}, nil
 }
 
-func (w *world) SendReport(_ context.Context, mail *svc.ReportMail) (retry bool, err error) {
+func (w *world) SendReport(_ context.Context, mail *report.Mail) (retry bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.answer != nil {
@@ -76,9 +78,9 @@ func (w *world) letters() []string {
 func (w *world) runner() (stop func()) {
 	known := NewKnown()
 	runner := &Runner{
-		Actors: w.Cluster, Known: known, Traffic: w, Sender: w, Owns: func(svc.AppRef) bool { return true },
-		App:         func(svc.AppRef) (*svc.Application, bool) { app := w.app; return &app, true },
-		Unsubscribe: func(svc.AppRef, string, string) string { return "" }, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Actors: w.Cluster, Known: known, Traffic: w, Sender: w, Owns: func(domain.AppRef) bool { return true },
+		App:         func(domain.AppRef) (*domain.Application, bool) { app := w.app; return &app, true },
+		Unsubscribe: func(domain.AppRef, string, string) string { return "" }, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var ended sync.WaitGroup
@@ -89,7 +91,7 @@ func (w *world) runner() (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-ticker:
-				known.PublishEntities(w.store.Present(entityReport), func(svc.Entity, error) {})
+				known.PublishEntities(w.store.Present(entityReport), func(domain.Entity, error) {})
 			}
 		}
 	})
@@ -123,7 +125,7 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 3, 20, 11, 0, 0, 0, time.UTC)))
-		w := &world{store: actorstest.NewStore(), app: svc.Application{Organization: svc.Organization{Slug: "acme"}, Slug: "web", Name: "Web", Timezone: "Europe/Berlin", Modules: []svc.Module{svc.ModuleAnalytics}}}
+		w := &world{store: actorstest.NewStore(), app: domain.Application{Organization: domain.Organization{Slug: "acme"}, Slug: "web", Name: "Web", Timezone: "Europe/Berlin", Modules: []domain.Module{domain.ModuleAnalytics}}}
 		node := &grain.Node{Store: w.store, Workers: grain.NewWorkers(), Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan struct{})
@@ -139,9 +141,9 @@ func play(t *testing.T, test func(t *testing.T, w *world)) {
 }
 
 // put makes a report with two recipients.
-func (w *world) put(t *testing.T, kind svc.ReportKind, threshold uint64) svc.Report {
+func (w *world) put(t *testing.T, kind report.Kind, threshold uint64) report.Report {
 	t.Helper()
-	made, err := w.reports.PutReport(t.Context(), &w.app, "rpt_"+string(kind), svc.ReportSpec{
+	made, err := w.reports.PutReport(t.Context(), &w.app, "rpt_"+string(kind), report.Spec{
 		Kind: kind, Environment: "production", Number: 7, Recipients: []string{"ada@acme.example", "bob@acme.example"}, Threshold: threshold, Enabled: true,
 	})
 	if err != nil {
@@ -170,8 +172,8 @@ const day = 24 * time.Hour
 // TestReportsAreSentOncePerPeriod covers a change of the clocks and the end of a month.
 func TestReportsAreSentOncePerPeriod(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		w.put(t, svc.ReportWeekly, 0)
-		w.put(t, svc.ReportMonthly, 0)
+		w.put(t, report.Weekly, 0)
+		w.put(t, report.Monthly, 0)
 		w.mornings(2, 1)
 		w.want(t, "before the first Monday")
 		w.mornings(13, 1)
@@ -190,8 +192,8 @@ func TestReportsAreSentOncePerPeriod(t *testing.T) {
 // TestALetterOutlivesItsNode ends a node between claim and sending, and lets two nodes run concurrently.
 func TestALetterOutlivesItsNode(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		w.put(t, svc.ReportWeekly, 0)
-		claimed, err := booksClaim.Ask(t.Context(), w.Cluster, web.String(), claimReport{ID: "rpt_weekly", Period: svc.ReportPeriod{From: "2026-03-16", To: "2026-03-22"}})
+		w.put(t, report.Weekly, 0)
+		claimed, err := booksClaim.Ask(t.Context(), w.Cluster, web.String(), claimReport{ID: "rpt_weekly", Period: report.Period{From: "2026-03-16", To: "2026-03-22"}})
 		if err != nil || len(claimed.Letters) != 2 {
 			t.Fatalf("%v %v", claimed, err)
 		}
@@ -222,7 +224,7 @@ func TestAMailServerThatRefuses(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		tries := map[string]int{}
 		ids := map[string]bool{}
-		w.answer = func(mail *svc.ReportMail) (bool, error) {
+		w.answer = func(mail *report.Mail) (bool, error) {
 			tries[mail.Letter.To]++
 			ids[mail.Letter.ID] = true
 			if mail.Letter.To == "ada@acme.example" && tries[mail.Letter.To] < 3 {
@@ -233,7 +235,7 @@ func TestAMailServerThatRefuses(t *testing.T) {
 			}
 			return false, nil
 		}
-		w.put(t, svc.ReportWeekly, 0)
+		w.put(t, report.Weekly, 0)
 		w.mornings(4, 1)
 		if got := w.letters(); len(got) != 1 || tries["ada@acme.example"] != 3 || tries["bob@acme.example"] != 1 || len(ids) != 2 {
 			t.Errorf("%q after %v under %v", got, tries, ids)
@@ -250,7 +252,7 @@ func TestSpikesAreToldAtMostTwiceADay(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
 		crowd := func(n uint64) { w.mu.Lock(); w.visitors = n; w.mu.Unlock() }
 		stop := w.runner()
-		w.put(t, svc.ReportSpike, 100)
+		w.put(t, report.ReportSpike, 100)
 		crowd(99)
 		time.Sleep(time.Hour)
 		w.want(t, "99 of 100")
@@ -277,12 +279,12 @@ func TestSpikesAreToldAtMostTwiceADay(t *testing.T) {
 // TestRecipientsLeave removes a recipient by the link, with letters on their way.
 func TestRecipientsLeave(t *testing.T) {
 	play(t, func(t *testing.T, w *world) {
-		made := w.put(t, svc.ReportWeekly, 0)
-		if _, err := booksClaim.Ask(t.Context(), w.Cluster, web.String(), claimReport{ID: made.ID, Period: svc.ReportPeriod{From: "2026-03-16", To: "2026-03-22"}}); err != nil {
+		made := w.put(t, report.Weekly, 0)
+		if _, err := booksClaim.Ask(t.Context(), w.Cluster, web.String(), claimReport{ID: made.ID, Period: report.Period{From: "2026-03-16", To: "2026-03-22"}}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if err := w.reports.Unsubscribe(t.Context(), web, made.ID, svc.RecipientHash("ada@acme.example")); err != nil {
+			if err := w.reports.Unsubscribe(t.Context(), web, made.ID, report.RecipientHash("ada@acme.example")); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -293,14 +295,14 @@ func TestRecipientsLeave(t *testing.T) {
 		}
 		made.Recipients = []string{"bob@acme.example"}
 		made.Enabled = false
-		if _, err := w.reports.PutReport(t.Context(), &w.app, "other", made.ReportSpec); err != nil {
+		if _, err := w.reports.PutReport(t.Context(), &w.app, "other", made.Spec); err != nil {
 			t.Fatal(err)
 		}
 		stop()
 		w.mornings(8, 1)
 		w.want(t, "a report that is off")
 		made.Enabled = true
-		if again, err := w.reports.PutReport(t.Context(), &w.app, "other", made.ReportSpec); err != nil || again.ID != made.ID {
+		if again, err := w.reports.PutReport(t.Context(), &w.app, "other", made.Spec); err != nil || again.ID != made.ID {
 			t.Fatalf("%v %v", again, err)
 		}
 		stop = w.runner()
@@ -310,7 +312,7 @@ func TestRecipientsLeave(t *testing.T) {
 		if err := w.reports.DeleteReport(t.Context(), web, made.ID); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.reports.DeleteReport(t.Context(), web, made.ID); svc.CodeOf(err) != svc.CodeNotFound {
+		if err := w.reports.DeleteReport(t.Context(), web, made.ID); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("deleted twice: %v", err)
 		}
 		w.mornings(8, 1)

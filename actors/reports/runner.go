@@ -8,22 +8,24 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/report"
 )
 
 // Traffic reads the contents of reports.
 type Traffic interface {
 	// ReportContent returns the content of a regular report about a period.
-	ReportContent(ctx context.Context, app *svc.Application, report *svc.Report, period svc.ReportPeriod) (svc.ReportContent, error)
+	ReportContent(ctx context.Context, app *domain.Application, report *report.Report, period report.Period) (report.Content, error)
 	// Live returns the current visitors.
-	Live(ctx context.Context, environment svc.Environment) (svc.Live, error)
+	Live(ctx context.Context, environment domain.Environment) (analytics.Live, error)
 }
 
 // Sender sends letters to the mail server.
 type Sender interface {
 	// SendReport makes one attempt. If it fails, retry reports whether another attempt may succeed.
-	SendReport(ctx context.Context, mail *svc.ReportMail) (retry bool, err error)
+	SendReport(ctx context.Context, mail *report.Mail) (retry bool, err error)
 }
 
 // Limits of the runner.
@@ -47,10 +49,10 @@ type Runner struct {
 	Traffic Traffic
 	Sender  Sender
 	// Owns reports whether this node sends the reports of an application. App returns an existing application.
-	Owns func(app svc.AppRef) bool
-	App  func(app svc.AppRef) (*svc.Application, bool)
+	Owns func(app domain.AppRef) bool
+	App  func(app domain.AppRef) (*domain.Application, bool)
 	// Unsubscribe returns the link with which a recipient unsubscribes from a report.
-	Unsubscribe func(app svc.AppRef, report, recipient string) string
+	Unsubscribe func(app domain.AppRef, report, recipient string) string
 	Now         func() time.Time
 	Logger      *slog.Logger
 
@@ -80,7 +82,7 @@ func (r *Runner) look(ctx context.Context) {
 	group.SetLimit(atOnce)
 	for _, report := range r.Known.enabled() {
 		app, there := r.App(report.App)
-		if !there || !r.Owns(report.App) || !app.Has(svc.ModuleAnalytics) || ctx.Err() != nil {
+		if !there || !r.Owns(report.App) || !app.Has(domain.ModuleAnalytics) || ctx.Err() != nil {
 			continue
 		}
 		group.Go(func() error {
@@ -94,23 +96,23 @@ func (r *Runner) look(ctx context.Context) {
 }
 
 // tend makes the letters of a report if they are due, and attempts the waiting ones.
-func (r *Runner) tend(ctx context.Context, app *svc.Application, report svc.Report) error {
-	period := report.Kind.Period(r.Now(), app.Location())
-	spike, err := r.spike(ctx, &report)
+func (r *Runner) tend(ctx context.Context, app *domain.Application, rep report.Report) error {
+	period := rep.Kind.Period(r.Now(), app.Location())
+	spike, err := r.spike(ctx, &rep)
 	if err != nil {
 		return err
 	}
-	if report.Due(period, spike) {
-		if report, err = booksClaim.Ask(ctx, r.Actors, report.App.String(), claimReport{report.ID, period, spike}); err != nil {
+	if rep.Due(period, spike) {
+		if rep, err = booksClaim.Ask(ctx, r.Actors, rep.App.String(), claimReport{rep.ID, period, spike}); err != nil {
 			return err
 		}
 	}
-	contents := map[svc.ReportPeriod]svc.ReportContent{}
-	for i := range report.Letters {
-		if report.Letters[i].Next.After(r.Now()) || ctx.Err() != nil {
+	contents := map[report.Period]report.Content{}
+	for i := range rep.Letters {
+		if rep.Letters[i].Next.After(r.Now()) || ctx.Err() != nil {
 			continue
 		}
-		if err := r.attempt(ctx, app, &report, report.Letters[i].ID, contents); err != nil {
+		if err := r.attempt(ctx, app, &rep, rep.Letters[i].ID, contents); err != nil {
 			return err
 		}
 	}
@@ -119,35 +121,35 @@ func (r *Runner) tend(ctx context.Context, app *svc.Application, report svc.Repo
 
 // spike reads the current visitors of a report's environment, once per liveEvery and only if a spike would be reported.
 // It returns nil if there is no spike.
-func (r *Runner) spike(ctx context.Context, report *svc.Report) (*svc.Spike, error) {
+func (r *Runner) spike(ctx context.Context, rep *report.Report) (*report.Spike, error) {
 	now := r.Now()
 	r.mu.Lock()
-	wanted := report.Kind == svc.ReportSpike && now.Sub(r.seen[report.ID]) >= liveEvery && now.Sub(report.SpikeAt) >= svc.SpikeRest
+	wanted := rep.Kind == report.ReportSpike && now.Sub(r.seen[rep.ID]) >= liveEvery && now.Sub(rep.SpikeAt) >= report.SpikeRest
 	if wanted {
-		r.seen[report.ID] = now
+		r.seen[rep.ID] = now
 	}
 	r.mu.Unlock()
 	if !wanted {
 		return nil, nil //nolint:nilnil // nil means that there is no spike
 	}
-	live, err := r.Traffic.Live(ctx, svc.Environment{Slug: report.Environment, Number: report.Number})
-	if err != nil || live.Visitors < report.Threshold {
+	live, err := r.Traffic.Live(ctx, domain.Environment{Slug: rep.Environment, Number: rep.Number})
+	if err != nil || live.Visitors < rep.Threshold {
 		return nil, err
 	}
 	live.Mask()
-	return &svc.Spike{At: now.UTC().Truncate(time.Millisecond), Visitors: live.Visitors, Pages: valuesOf(live.Pages), Sources: valuesOf(live.Sources)}, nil
+	return &report.Spike{At: now.UTC().Truncate(time.Millisecond), Visitors: live.Visitors, Pages: valuesOf(live.Pages), Sources: valuesOf(live.Sources)}, nil
 }
 
-func valuesOf(rows []svc.LiveRow) (values []svc.ReportValue) {
+func valuesOf(rows []analytics.LiveRow) (values []report.Value) {
 	for _, row := range rows {
-		values = append(values, svc.ReportValue(row))
+		values = append(values, report.Value(row))
 	}
 	return values
 }
 
 // attempt claims one letter, sends it, and records the result. contents caches the contents that were read for earlier
 // letters.
-func (r *Runner) attempt(ctx context.Context, app *svc.Application, report *svc.Report, id string, contents map[svc.ReportPeriod]svc.ReportContent) error {
+func (r *Runner) attempt(ctx context.Context, app *domain.Application, report *report.Report, id string, contents map[report.Period]report.Content) error {
 	begun, err := booksBegin.Ask(ctx, r.Actors, report.App.String(), findLetter{report.ID, id})
 	if err != nil || !begun.OK {
 		return err
@@ -166,17 +168,17 @@ func (r *Runner) attempt(ctx context.Context, app *svc.Application, report *svc.
 }
 
 // send fills a letter and sends it to the mail server.
-func (r *Runner) send(ctx context.Context, app *svc.Application, report *svc.Report, letter svc.ReportLetter, contents map[svc.ReportPeriod]svc.ReportContent) (retry bool, err error) {
+func (r *Runner) send(ctx context.Context, app *domain.Application, rep *report.Report, letter report.Letter, contents map[report.Period]report.Content) (retry bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	mail := svc.ReportMail{
-		Letter: letter, Kind: report.Kind, App: report.App, AppName: app.Name, Environment: report.Environment, Location: app.Location(), Threshold: report.Threshold,
-		Unsubscribe: r.Unsubscribe(report.App, report.ID, letter.To),
+	mail := report.Mail{
+		Letter: letter, Kind: rep.Kind, App: rep.App, AppName: app.Name, Environment: rep.Environment, Location: app.Location(), Threshold: rep.Threshold,
+		Unsubscribe: r.Unsubscribe(rep.App, rep.ID, letter.To),
 	}
 	if letter.Spike == nil {
 		content, known := contents[letter.Period]
 		if !known {
-			if content, err = r.Traffic.ReportContent(ctx, app, report, letter.Period); err != nil {
+			if content, err = r.Traffic.ReportContent(ctx, app, rep, letter.Period); err != nil {
 				return true, err
 			}
 			contents[letter.Period] = content

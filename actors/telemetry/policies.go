@@ -3,46 +3,47 @@ package telemetry
 import (
 	"sync"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/telemetry"
 )
 
 // Policies is this node's snapshot of the policies of all environments. The ingest path reads it without a lock, and
 // its entries are replaced when they change.
 type Policies struct {
-	byEnvironment sync.Map // the number of an environment → *svc.TelemetryState
-	fallback      *svc.TelemetryState
+	byEnvironment sync.Map // the number of an environment → *telemetry.State
+	fallback      *telemetry.State
 
 	mu       sync.Mutex
-	versions map[uint64]svc.Version
+	versions map[uint64]domain.Version
 }
 
 // NewPolicies returns an empty snapshot.
 func NewPolicies() *Policies {
 	return &Policies{
-		fallback: &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}, versions: map[uint64]svc.Version{},
+		fallback: &telemetry.State{Policy: telemetry.DefaultTelemetryPolicy()}, versions: map[uint64]domain.Version{},
 	}
 }
 
 // Telemetry returns the state of an environment, or the default if no policy was chosen.
-func (p *Policies) Telemetry(environment uint64) *svc.TelemetryState {
+func (p *Policies) Telemetry(environment uint64) *telemetry.State {
 	if found, known := p.byEnvironment.Load(environment); known {
-		return found.(*svc.TelemetryState)
+		return found.(*telemetry.State)
 	}
 	return p.fallback
 }
 
 // All returns the states of all environments that have one, in no order.
-func (p *Policies) All() (states []*svc.TelemetryState) {
+func (p *Policies) All() (states []*telemetry.State) {
 	p.byEnvironment.Range(func(_, state any) bool {
-		states = append(states, state.(*svc.TelemetryState))
+		states = append(states, state.(*telemetry.State))
 		return true
 	})
 	return states
 }
 
 // Publish replaces the state of an environment, unless a later version is known.
-func (p *Policies) Publish(version svc.Version, state *svc.TelemetryState) {
+func (p *Policies) Publish(version domain.Version, state *telemetry.State) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if version.Number() < p.versions[state.Environment].Number() {
@@ -56,7 +57,7 @@ func (p *Policies) Publish(version svc.Version, state *svc.TelemetryState) {
 func (p *Policies) EntityKinds() []string { return []string{kindTelemetry} }
 
 // PublishEntities publishes the state of an environment. If it cannot be decoded, the last one stays in force.
-func (p *Policies) PublishEntities(entities []svc.Entity, skipped grain.Skipped) {
+func (p *Policies) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
 	for _, entity := range entities {
 		if entity.Kind != kindTelemetry || entity.Deleted {
 			continue

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 )
 
 // The telemetry actor.
@@ -18,25 +21,25 @@ import (
 //	           notices that were not delivered yet
 //	persists   entity telemetry
 //	woken by   calls: of members, and of the budget watch of the owner of partition 0
-//	limits     svc.MaxBudgetAlerts alerts
+//	limits     telemetry.MaxBudgetAlerts alerts
 //	stops      after five minutes without a message
 const kindTelemetry = "telemetry"
 
 // idle is how long an actor stays activated without a message.
 const idle = 5 * time.Minute
 
-type telemetry struct {
-	state svc.TelemetryState
+type telemetryActor struct {
+	state telemetry.State
 	// publish publishes a change on this node before it is answered.
-	publish func(svc.Version, *svc.TelemetryState)
+	publish func(domain.Version, *telemetry.State)
 	newID   func(prefix string) string
 }
 
 // place names the environment of an actor; the first message makes the state with it.
 type place struct {
-	App         svc.AppRef `json:"app"`
-	Env         string     `json:"env"`
-	Environment uint64     `json:"environment"`
+	App         domain.AppRef `json:"app"`
+	Env         string        `json:"env"`
+	Environment uint64        `json:"environment"`
 }
 
 type (
@@ -44,47 +47,47 @@ type (
 		Place place `json:"place"`
 	}
 	updatePolicy struct {
-		Place    place               `json:"place"`
-		Expected int64               `json:"expected"`
-		Policy   svc.TelemetryPolicy `json:"policy"`
+		Place    place            `json:"place"`
+		Expected int64            `json:"expected"`
+		Policy   telemetry.Policy `json:"policy"`
 	}
 	evaluateBudgets struct {
-		Use svc.BudgetUse `json:"use"`
+		Use telemetry.BudgetUse `json:"use"`
 		// Pulses are the arrival times of items. Heard is the time since which the asking node has seen arrivals. Both
 		// are missing if no signal is watched.
-		Pulses map[svc.Signal]svc.SignalPulse `json:"pulses,omitempty"`
-		Heard  time.Time                      `json:"heard"`
+		Pulses map[ingest.Signal]telemetry.SignalPulse `json:"pulses,omitempty"`
+		Heard  time.Time                               `json:"heard"`
 	}
 	noteDeliveries struct {
-		Ends map[string]*svc.Delivery `json:"ends"`
+		Ends map[string]*alert.Delivery `json:"ends"`
 	}
 	// updated holds the state after an update, or the current one if the revision was another.
 	updated struct {
-		State svc.TelemetryState `json:"state"`
-		Stale bool               `json:"stale"`
+		State telemetry.State `json:"state"`
+		Stale bool            `json:"stale"`
 	}
 )
 
-var telemetryKind = grain.NewKind[*telemetry](kindTelemetry, 1, idle)
+var telemetryKind = grain.NewKind[*telemetryActor](kindTelemetry, 1, idle)
 
 // The methods of the telemetry actor.
 var (
-	telemetryGet       = grain.On(telemetryKind, "get", (*telemetry).onGet, grain.Repeatable)
-	telemetryUpdate    = grain.On(telemetryKind, "update", (*telemetry).onUpdate)
-	telemetryEvaluate  = grain.On(telemetryKind, "evaluate", (*telemetry).onEvaluate, grain.Repeatable)
-	telemetryDelivered = grain.On(telemetryKind, "delivered", (*telemetry).onDelivered, grain.Repeatable)
+	telemetryGet       = grain.On(telemetryKind, "get", (*telemetryActor).onGet, grain.Repeatable)
+	telemetryUpdate    = grain.On(telemetryKind, "update", (*telemetryActor).onUpdate)
+	telemetryEvaluate  = grain.On(telemetryKind, "evaluate", (*telemetryActor).onEvaluate, grain.Repeatable)
+	telemetryDelivered = grain.On(telemetryKind, "delivered", (*telemetryActor).onDelivered, grain.Repeatable)
 )
 
 // Kinds returns the kinds of this package for the actors of a node. They publish their changes to the node's policies.
 func Kinds(node *grain.Node, policies *Policies, newID func(prefix string) string) []cluster.Kind {
-	return []cluster.Kind{telemetryKind.Row(node, func(string) *telemetry { return &telemetry{publish: policies.Publish, newID: newID} })}
+	return []cluster.Kind{telemetryKind.Row(node, func(string) *telemetryActor { return &telemetryActor{publish: policies.Publish, newID: newID} })}
 }
 
-func identity(ref svc.AppRef, env string) string { return ref.String() + "/" + env }
+func identity(ref domain.AppRef, env string) string { return ref.String() + "/" + env }
 
 // Restore reads the state. Fields that a later version of the program added have their defaults.
-func (t *telemetry) Restore(entities []svc.Entity) error {
-	t.state = svc.TelemetryState{}
+func (t *telemetryActor) Restore(entities []domain.Entity) error {
+	t.state = telemetry.State{}
 	for _, entity := range entities {
 		if entity.Kind != kindTelemetry {
 			continue
@@ -102,8 +105,8 @@ func (t *telemetry) Restore(entities []svc.Entity) error {
 var errEmpty = errors.New("the entity is empty")
 
 // decode decodes a state into the default policy, so that missing members have their defaults.
-func decode(entity svc.Entity) (*svc.TelemetryState, error) {
-	state := svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
+func decode(entity domain.Entity) (*telemetry.State, error) {
+	state := telemetry.State{Policy: telemetry.DefaultTelemetryPolicy()}
 	if len(entity.Payload) == 0 {
 		return nil, errEmpty
 	}
@@ -114,27 +117,27 @@ func decode(entity svc.Entity) (*svc.TelemetryState, error) {
 }
 
 // settle makes the state of an environment that has none.
-func (t *telemetry) settle(at place) {
+func (t *telemetryActor) settle(at place) {
 	if t.state.Environment == 0 {
-		t.state = svc.TelemetryState{App: at.App, Env: at.Env, Environment: at.Environment, Policy: svc.DefaultTelemetryPolicy()}
+		t.state = telemetry.State{App: at.App, Env: at.Env, Environment: at.Environment, Policy: telemetry.DefaultTelemetryPolicy()}
 	}
 }
 
 // changed returns the outcome of a change, which is published on this node before it is answered.
-func changed[R any](t *telemetry, answer R) grain.Outcome[R] {
+func changed[R any](t *telemetryActor, answer R) grain.Outcome[R] {
 	state := t.state
 	return grain.Outcome[R]{Answer: answer, Effects: grain.Effects{
 		Writes: []grain.Write{grain.Put(kindTelemetry, kindTelemetry, state)},
-		After:  func(version svc.Version) { t.publish(version, &state) },
+		After:  func(version domain.Version) { t.publish(version, &state) },
 	}}
 }
 
-func (t *telemetry) onGet(_ time.Time, m getState) (grain.Outcome[svc.TelemetryState], error) {
+func (t *telemetryActor) onGet(_ time.Time, m getState) (grain.Outcome[telemetry.State], error) {
 	t.settle(m.Place)
 	return grain.Answer(t.state), nil
 }
 
-func (t *telemetry) onUpdate(now time.Time, m updatePolicy) (grain.Outcome[updated], error) {
+func (t *telemetryActor) onUpdate(now time.Time, m updatePolicy) (grain.Outcome[updated], error) {
 	t.settle(m.Place)
 	if m.Expected != t.state.Revision {
 		return grain.Answer(updated{State: t.state, Stale: true}), nil
@@ -145,14 +148,14 @@ func (t *telemetry) onUpdate(now time.Time, m updatePolicy) (grain.Outcome[updat
 
 // decide compares the use of a month with the budgets, and the arrivals with the usual pauses. It reports whether the
 // state changed.
-func (m *evaluateBudgets) decide(state *svc.TelemetryState, now time.Time, newID func(prefix string) string) bool {
+func (m *evaluateBudgets) decide(state *telemetry.State, now time.Time, newID func(prefix string) string) bool {
 	spent := state.Evaluate(m.Use, now, newID)
 	silent := !m.Heard.IsZero() && state.Listen(m.Pulses, m.Heard, now, newID)
 	return spent || silent
 }
 
 // onEvaluate decides which channels are notified, and stores the notices.
-func (t *telemetry) onEvaluate(now time.Time, m evaluateBudgets) (grain.Outcome[svc.TelemetryState], error) {
+func (t *telemetryActor) onEvaluate(now time.Time, m evaluateBudgets) (grain.Outcome[telemetry.State], error) {
 	if t.state.Environment == 0 || !m.decide(&t.state, now, t.newID) {
 		return grain.Answer(t.state), nil
 	}
@@ -160,7 +163,7 @@ func (t *telemetry) onEvaluate(now time.Time, m evaluateBudgets) (grain.Outcome[
 }
 
 // onDelivered records the delivered notices, and the notices that are to be tried again.
-func (t *telemetry) onDelivered(_ time.Time, m noteDeliveries) (grain.Outcome[grain.None], error) {
+func (t *telemetryActor) onDelivered(_ time.Time, m noteDeliveries) (grain.Outcome[grain.None], error) {
 	t.state.Delivered(m.Ends)
 	return changed(t, grain.None{}), nil
 }

@@ -6,21 +6,24 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 )
 
 // MonthUsage reads the stored and the arrived items of environments.
 type MonthUsage interface {
 	// StoredSince counts the items that some environments stored since a UTC day.
-	StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]int64, error)
+	StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[ingest.Signal]int64, error)
 	// Pulses returns the arrival times of items of some environments since a UTC day.
-	Pulses(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error)
+	Pulses(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[ingest.Signal]telemetry.SignalPulse, error)
 }
 
 // Sender sends a notice to a channel; retry reports whether another attempt may succeed.
 type Sender interface {
-	Send(ctx context.Context, channel svc.Channel, delivery svc.Delivery) (retry bool, err error)
+	Send(ctx context.Context, channel alert.Channel, delivery alert.Delivery) (retry bool, err error)
 }
 
 const (
@@ -79,10 +82,10 @@ func (w *Watch) Run(ctx context.Context) error {
 // look evaluates all budgets once, and attempts the deliveries that are due.
 func (w *Watch) look(ctx context.Context) error {
 	now := w.Now().UTC()
-	var states []*svc.TelemetryState
+	var states []*telemetry.State
 	var environments, watched []uint64
 	for _, state := range w.Policies.All() {
-		hasBudget := slices.ContainsFunc(svc.Signals(), func(s svc.Signal) bool { return state.Policy.Budget(s) != nil })
+		hasBudget := slices.ContainsFunc(ingest.Signals(), func(s ingest.Signal) bool { return state.Policy.Budget(s) != nil })
 		listens := state.Policy.Alerts.SilentSignals || len(state.Silent) > 0
 		if hasBudget || listens || len(state.Over)+len(state.Deliveries) > 0 {
 			states, environments = append(states, state), append(environments, state.Environment)
@@ -101,7 +104,7 @@ func (w *Watch) look(ctx context.Context) error {
 		return err
 	}
 	for _, state := range states {
-		ask := evaluateBudgets{Use: svc.BudgetUse{Month: svc.MonthOf(now), Items: used[state.Environment]}}
+		ask := evaluateBudgets{Use: telemetry.BudgetUse{Month: domain.MonthOf(now), Items: used[state.Environment]}}
 		if pulses != nil {
 			ask.Pulses, ask.Heard = pulses[state.Environment], w.heard
 		}
@@ -114,7 +117,7 @@ func (w *Watch) look(ctx context.Context) error {
 
 // listen returns the arrival times of items of some environments. It returns nil before the next search is due, or if
 // the latest arrivals are not stored yet.
-func (w *Watch) listen(ctx context.Context, environments []uint64, now time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error) {
+func (w *Watch) listen(ctx context.Context, environments []uint64, now time.Time) (map[uint64]map[ingest.Signal]telemetry.SignalPulse, error) {
 	if w.Lag() > deaf {
 		w.heard = time.Time{}
 		return nil, nil
@@ -125,7 +128,7 @@ func (w *Watch) listen(ctx context.Context, environments []uint64, now time.Time
 	if len(environments) == 0 || now.Sub(w.listened) < listenEvery {
 		return nil, nil
 	}
-	pulses, err := w.Usage.Pulses(ctx, environments, now.AddDate(0, 0, -svc.SilenceDays))
+	pulses, err := w.Usage.Pulses(ctx, environments, now.AddDate(0, 0, -telemetry.SilenceDays))
 	if err != nil {
 		w.heard = time.Time{}
 		return nil, err
@@ -135,7 +138,7 @@ func (w *Watch) listen(ctx context.Context, environments []uint64, now time.Time
 }
 
 // evaluate asks the actor of an environment if its state would change, and delivers the notices that are due.
-func (w *Watch) evaluate(ctx context.Context, known *svc.TelemetryState, ask evaluateBudgets, now time.Time) error {
+func (w *Watch) evaluate(ctx context.Context, known *telemetry.State, ask evaluateBudgets, now time.Time) error {
 	state := *known
 	trial := *known
 	if ask.decide(&trial, now, func(string) string { return "" }) {
@@ -144,7 +147,7 @@ func (w *Watch) evaluate(ctx context.Context, known *svc.TelemetryState, ask eva
 			return err
 		}
 	}
-	due := slices.DeleteFunc(slices.Clone(state.Deliveries), func(d svc.Delivery) bool { return d.Next.After(now) })
+	due := slices.DeleteFunc(slices.Clone(state.Deliveries), func(d alert.Delivery) bool { return d.Next.After(now) })
 	if len(due) == 0 {
 		return nil
 	}
@@ -152,7 +155,7 @@ func (w *Watch) evaluate(ctx context.Context, known *svc.TelemetryState, ask eva
 	if err != nil {
 		return err
 	}
-	ends := map[string]*svc.Delivery{}
+	ends := map[string]*alert.Delivery{}
 	for _, delivery := range due {
 		ends[delivery.ID] = w.deliver(ctx, channels, delivery, now)
 	}
@@ -161,8 +164,8 @@ func (w *Watch) evaluate(ctx context.Context, known *svc.TelemetryState, ask eva
 }
 
 // deliver attempts one delivery; it returns nil if there is no further attempt.
-func (w *Watch) deliver(ctx context.Context, channels []svc.Channel, delivery svc.Delivery, now time.Time) *svc.Delivery {
-	at := slices.IndexFunc(channels, func(c svc.Channel) bool { return c.ID == delivery.ChannelID })
+func (w *Watch) deliver(ctx context.Context, channels []alert.Channel, delivery alert.Delivery, now time.Time) *alert.Delivery {
+	at := slices.IndexFunc(channels, func(c alert.Channel) bool { return c.ID == delivery.ChannelID })
 	if at < 0 {
 		return nil // the channel was deleted
 	}

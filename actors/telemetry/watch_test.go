@@ -13,9 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/actorstest"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/protos"
 )
 
@@ -23,14 +26,14 @@ import (
 type desk struct {
 	t        *testing.T
 	policies *Policies
-	stored   map[string]svc.Entity
+	stored   map[string]domain.Entity
 	ids      int
 	// calls counts the calls of each method.
 	calls map[string]int
 }
 
-func (d *desk) core() *telemetry {
-	core := &telemetry{publish: func(version svc.Version, state *svc.TelemetryState) { d.policies.Publish(version, state) }, newID: func(prefix string) string { d.ids++; return fmt.Sprint(prefix, d.ids) }}
+func (d *desk) core() *telemetryActor {
+	core := &telemetryActor{publish: func(version domain.Version, state *telemetry.State) { d.policies.Publish(version, state) }, newID: func(prefix string) string { d.ids++; return fmt.Sprint(prefix, d.ids) }}
 	return actorstest.Restored(d.t, core, d.stored)
 }
 
@@ -43,7 +46,7 @@ func (d *desk) Call(_ context.Context, call *protos.Call) (*protos.Answer, error
 	}
 	actorstest.Keep(d.t, d.stored, outcome.Writes)
 	if outcome.After != nil {
-		outcome.After(svc.Version{})
+		outcome.After(domain.Version{})
 	}
 	payload, err := json.Marshal(outcome.Answer)
 	return &protos.Answer{Payload: payload}, err
@@ -64,29 +67,29 @@ func (a *arrivals) arrive() {
 	a.last = time.Now()
 }
 
-func (a *arrivals) StoredSince(context.Context, []uint64, time.Time) (map[uint64]map[svc.Signal]int64, error) {
-	return map[uint64]map[svc.Signal]int64{1: {svc.SignalEvents: 90}}, nil
+func (a *arrivals) StoredSince(context.Context, []uint64, time.Time) (map[uint64]map[ingest.Signal]int64, error) {
+	return map[uint64]map[ingest.Signal]int64{1: {ingest.SignalEvents: 90}}, nil
 }
 
-func (a *arrivals) Pulses(context.Context, []uint64, time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error) {
+func (a *arrivals) Pulses(context.Context, []uint64, time.Time) (map[uint64]map[ingest.Signal]telemetry.SignalPulse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	pulse := svc.SignalPulse{First: a.began, Last: a.last, Minutes: 20_000, Longest: 3 * time.Minute, Second: 2 * time.Minute}
-	return map[uint64]map[svc.Signal]svc.SignalPulse{1: {svc.SignalEvents: pulse}}, nil
+	pulse := telemetry.SignalPulse{First: a.began, Last: a.last, Minutes: 20_000, Longest: 3 * time.Minute, Second: 2 * time.Minute}
+	return map[uint64]map[ingest.Signal]telemetry.SignalPulse{1: {ingest.SignalEvents: pulse}}, nil
 }
 
 // chat is a channel that fails a set number of times, and stores its notices.
 type chat struct {
 	mu    sync.Mutex
 	fails int
-	sent  []svc.Delivery
+	sent  []alert.Delivery
 }
 
-func (c *chat) Channels(context.Context, svc.AppRef) ([]svc.Channel, error) {
-	return []svc.Channel{{ID: "chn_1"}}, nil
+func (c *chat) Channels(context.Context, domain.AppRef) ([]alert.Channel, error) {
+	return []alert.Channel{{ID: "chn_1"}}, nil
 }
 
-func (c *chat) Send(_ context.Context, _ svc.Channel, delivery svc.Delivery) (bool, error) {
+func (c *chat) Send(_ context.Context, _ alert.Channel, delivery alert.Delivery) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fails > 0 {
@@ -105,7 +108,7 @@ func (c *chat) fail(times int) {
 }
 
 // received returns the delivered notices.
-func (c *chat) received() []svc.Delivery {
+func (c *chat) received() []alert.Delivery {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.sent)
@@ -116,11 +119,11 @@ func (c *chat) received() []svc.Delivery {
 func TestTheWatchTellsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
-		policy := svc.DefaultTelemetryPolicy()
+		policy := telemetry.DefaultTelemetryPolicy()
 		budget := int64(100)
 		policy.Events.MonthlyBudget, policy.Alerts.SilentSignals, policy.Alerts.ChannelIDs = &budget, true, []string{"chn_1"}
-		d := &desk{t: t, policies: NewPolicies(), stored: map[string]svc.Entity{}, calls: map[string]int{}}
-		at := place{App: svc.AppRef{Org: "acme", App: "web"}, Env: "production", Environment: 1}
+		d := &desk{t: t, policies: NewPolicies(), stored: map[string]domain.Entity{}, calls: map[string]int{}}
+		at := place{App: domain.AppRef{Org: "acme", App: "web"}, Env: "production", Environment: 1}
 		if _, err := telemetryUpdate.Ask(t.Context(), d, "acme/web/production", updatePolicy{Place: at, Policy: policy}); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +171,7 @@ func TestTheWatchTellsOnce(t *testing.T) {
 		stop()
 		pass(time.Minute)
 		sent := told.received()
-		for n, event := range []svc.NoticeEvent{svc.NoticeOpen, svc.NoticeOpen, svc.NoticeResolved, svc.NoticeOpen} {
+		for n, event := range []alert.NoticeEvent{alert.NoticeOpen, alert.NoticeOpen, alert.NoticeResolved, alert.NoticeOpen} {
 			if sent[n].Notice.Event != event {
 				t.Errorf("notice %d is %s", n, sent[n].Notice.Event)
 			}

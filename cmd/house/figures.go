@@ -32,7 +32,7 @@ const (
 	maxBenchLines     = 23_000
 	maxFileLines      = 400
 	maxPackageFiles   = 30
-	maxRootFiles      = 145
+	maxRootFiles      = 0
 	maxStructFields   = 80
 	maxDirectModules  = 48
 	maxOtherModules   = 66

@@ -42,11 +42,11 @@ func TestRates(t *testing.T) {
 // TestFiguresStayWithinTheirLimits measures the project.
 func TestFiguresStayWithinTheirLimits(t *testing.T) {
 	t.Parallel()
-	figures, err := Measure("../..")
+	figures, err := Measure(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted, err := Count("../..")
+	counted, err := Count(".")
 	if err != nil {
 		t.Fatal(err)
 	}

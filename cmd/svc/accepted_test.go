@@ -5,20 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/live"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/report"
 )
 
 // TestReportsHoldWhatWasAccepted (F6) reads the numbers of a report right after visitors were accepted. The server of the test
 // stores blocks seldom.
 func TestReportsHoldWhatWasAccepted(t *testing.T) {
 	s := startServer(t, t.TempDir(), map[string]string{"SVC_FLUSH_INTERVAL": "5s"})
-	app, _ := s.node.collectors.Application(svc.AppRef{Org: "acme", App: "web"})
+	app, _ := s.node.collectors.Application(domain.AppRef{Org: "acme", App: "web"})
 	environment, found := app.Environment("production")
 	if !found {
 		t.Fatal("the environment is not known")
 	}
-	report := svc.Report{App: app.Ref(), ReportSpec: svc.ReportSpec{Kind: svc.ReportWeekly, Environment: environment.Slug, Number: environment.Number}}
+	r := report.Report{App: app.Ref(), Spec: report.Spec{Kind: report.Weekly, Environment: environment.Slug, Number: environment.Number}}
 	for round := range 3 {
 		now := time.Now()
 		var items []map[string]any
@@ -26,8 +28,8 @@ func TestReportsHoldWhatWasAccepted(t *testing.T) {
 			items = append(items, item(fmt.Sprint("page-", round, "-", n), fmt.Sprint("visitor-", round, "-", n), "/", now))
 		}
 		s.send(items...)
-		period := svc.ReportPeriod{From: now.In(app.Location()).AddDate(0, 0, -1).Format(time.DateOnly), To: now.In(app.Location()).Format(time.DateOnly)}
-		content, err := reportTraffic{s.node, &live.Presence{Actors: s.node.cluster}}.ReportContent(t.Context(), app, &report, period)
+		period := report.Period{From: now.In(app.Location()).AddDate(0, 0, -1).Format(time.DateOnly), To: now.In(app.Location()).Format(time.DateOnly)}
+		content, err := reportTraffic{s.node, &live.Presence{Actors: s.node.cluster}}.ReportContent(t.Context(), app, &r, period)
 		if want := uint64(40 * (round + 1)); err != nil || content.Overview.Current.Visitors != want {
 			t.Errorf("round %d: %v visitors, want %d (%v)", round, content.Overview.Current.Visitors, want, err)
 		}
@@ -57,7 +59,7 @@ func TestExportsAndCampaignsHoldWhatWasAccepted(t *testing.T) {
 		s.send(items...)
 	}
 	// The clock of a client may be ahead of the server's.
-	s.send(item("ahead", "ahead", "/", time.Now().Add(svc.FutureTolerance-time.Minute)))
+	s.send(item("ahead", "ahead", "/", time.Now().Add(event.FutureTolerance-time.Minute)))
 	accept(0)
 	o.do(t, o.author, "POST", "/"+id+"/control", `{"action":"send"}`, 200)
 	if stats := s.completed(t, id); stats["sent"] != float64(people) {

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/operator"
 	"svc/cmd/svc/process"
+	"svc/domain"
 )
 
 // admin runs one operator's command against a server.
@@ -55,7 +55,7 @@ func TestTheOperatorManagesPeopleAndTokens(t *testing.T) {
 	minted := must("tokens", "mint", "--email", "ada@acme.example", "--name", "laptop", "--scopes", "read,write")
 	token := minted["secret"].(string)
 	me := object(t, s.call("GET", "/api/v1/me", token, nil, nil).body)
-	if me["user"].(map[string]any)["name"] != "Ada" || !strings.HasPrefix(token, "svc_pat_") || !svc.WellFormedSecret(token) {
+	if me["user"].(map[string]any)["name"] != "Ada" || !strings.HasPrefix(token, "svc_pat_") || !domain.WellFormedSecret(token) {
 		t.Errorf("the token %s… describes %v", token[:8], me)
 	}
 	if got := s.call("GET", appPath, token, nil, nil); got.status != 200 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/conversation"
 )
 
 // TestAgentsReachNeitherProductionNorTheOutside lets an agent make changes over MCP. One kind of change affects an
@@ -29,21 +29,21 @@ func TestAgentsReachNeitherProductionNorTheOutside(t *testing.T) {
 	for _, c := range []struct {
 		name, tool string
 		arguments  map[string]any
-		want       svc.Effect
+		want       conversation.Effect
 	}{
-		{"C a silence of all environments", "silences_put", map[string]any{"name": "x", "endsAt": ends}, svc.EffectDestructive},
-		{"C a segment of a flag that is on in production", "segments_put", changed(live), svc.EffectDestructive},
-		{"C a monitor of a new address", "monitors_put", map[string]any{"name": "x", "url": "http://127.0.0.1:1/?q=secret"}, svc.EffectExternal},
-		{"C a report of staging to a new address", "reports_put", map[string]any{"kind": "weekly", "env": "staging", "recipients": []string{"eve@evil.example"}}, svc.EffectExternal},
-		{"a silence of staging", "silences_put", map[string]any{"name": "x", "environment": "staging", "endsAt": ends}, svc.EffectWrite},
-		{"a segment of a flag that is on in staging alone", "segments_put", changed(staged), svc.EffectWrite},
-		{"a segment that nothing asks for", "segments_put", changed(free), svc.EffectWrite},
-		{"a goal while no flag asks for stages", "goals_create", map[string]any{"name": "x", "kind": "event", "match": "x"}, svc.EffectWrite},
+		{"C a silence of all environments", "silences_put", map[string]any{"name": "x", "endsAt": ends}, conversation.EffectDestructive},
+		{"C a segment of a flag that is on in production", "segments_put", changed(live), conversation.EffectDestructive},
+		{"C a monitor of a new address", "monitors_put", map[string]any{"name": "x", "url": "http://127.0.0.1:1/?q=secret"}, conversation.EffectExternal},
+		{"C a report of staging to a new address", "reports_put", map[string]any{"kind": "weekly", "env": "staging", "recipients": []string{"eve@evil.example"}}, conversation.EffectExternal},
+		{"a silence of staging", "silences_put", map[string]any{"name": "x", "environment": "staging", "endsAt": ends}, conversation.EffectWrite},
+		{"a segment of a flag that is on in staging alone", "segments_put", changed(staged), conversation.EffectWrite},
+		{"a segment that nothing asks for", "segments_put", changed(free), conversation.EffectWrite},
+		{"a goal while no flag asks for stages", "goals_create", map[string]any{"name": "x", "kind": "event", "match": "x"}, conversation.EffectWrite},
 	} {
 		got, failed := s.mcpCall("call_write", map[string]any{"tool": c.tool, "arguments": c.arguments})
-		effect := svc.EffectWrite
+		effect := conversation.EffectWrite
 		if action, proposed := got["action"].(map[string]any); proposed {
-			effect = svc.Effect(action["effect"].(string))
+			effect = conversation.Effect(action["effect"].(string))
 		}
 		if failed || effect != c.want {
 			t.Errorf("%s: %q %v, want %q", c.name, effect, got, c.want)

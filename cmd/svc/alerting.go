@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"svc"
 	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
 	"svc/cluster"
+	"svc/domain/monitor"
 	alertingapi "svc/http/api/alerting"
 	"svc/http/outbound"
 	"svc/http/route"
@@ -85,7 +85,7 @@ func (n *node) wireMonitoring() error {
 	dialer := outbound.NewDialer(n.config.MonitorAllow)
 	mail := outbound.Mail{Server: n.config.MailServer, From: n.config.MailFrom, Now: n.now}
 	sender := alerting.SealedSender{Notifier: outbound.NewNotifier(dialer, mail, n.config.URLAt(n.config.HTTPAddr), n.now), Sealer: box, Restored: n.restoredAt}
-	limits := svc.MonitorRules{Targets: n.config.MonitorAllow, LeastSeconds: int(n.config.MonitorLeast / time.Second)}
+	limits := monitor.Rules{Targets: n.config.MonitorAllow, LeastSeconds: int(n.config.MonitorLeast / time.Second)}
 	m.ports = &alerting.Ports{
 		Actors: n.cluster, Store: n.db.Alerting(), Schedule: m.schedule, Measures: alerting.StoredMeasures{Store: n.db}, Sender: sender, Rules: n.rules,
 		Started: n.now(), Flush: n.unreadInterval(), Logger: n.logger,

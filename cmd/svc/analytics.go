@@ -7,12 +7,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
 	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/live"
 	"svc/actors/pipeline"
 	"svc/cluster"
+	"svc/domain"
+	domainanalytics "svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/person"
 	"svc/http/api/analytics"
 	"svc/http/route"
 	"svc/http/share"
@@ -65,16 +69,16 @@ func (n *node) sharePages() (*share.Pages, error) {
 // sharedTraffic adapts the store's reads to the public page. The page shows no conversions, so it passes no goals.
 type sharedTraffic struct{ db *database.DB }
 
-func (t sharedTraffic) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
+func (t sharedTraffic) Overview(ctx context.Context, scope domainanalytics.Scope) (domainanalytics.Overview, error) {
 	return t.db.Overview(ctx, scope, nil)
 }
 
-func (t sharedTraffic) Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error) {
+func (t sharedTraffic) Timeseries(ctx context.Context, scope domainanalytics.Scope, metric domainanalytics.Metric, interval domain.Interval) (domainanalytics.Series, error) {
 	return t.db.Timeseries(ctx, scope, metric, interval, nil)
 }
 
-func (t sharedTraffic) Top(ctx context.Context, scope svc.AnalyticsScope, dimension svc.Dimension, limit int) ([]share.Row, error) {
-	found, err := t.db.Breakdown(ctx, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: limit}, nil)
+func (t sharedTraffic) Top(ctx context.Context, scope domainanalytics.Scope, dimension filter.Dimension, limit int) ([]share.Row, error) {
+	found, err := t.db.Breakdown(ctx, domainanalytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: limit}, nil)
 	rows := make([]share.Row, 0, len(found.Rows))
 	for i := range found.Rows {
 		rows = append(rows, share.Row{Value: found.Rows[i].Value, Visitors: found.Rows[i].Visitors})
@@ -134,7 +138,7 @@ type retaining struct {
 }
 
 // Update changes settings of an application.
-func (r retaining) Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatch, ifMatch *uint64) (svc.Application, error) {
+func (r retaining) Update(ctx context.Context, ref domain.AppRef, patch domain.AppPatch, ifMatch *uint64) (domain.Application, error) {
 	app, err := r.Applications.Update(ctx, ref, patch, ifMatch)
 	if err != nil || patch.RetentionDays == nil {
 		return app, err
@@ -154,9 +158,9 @@ func (r retaining) Update(ctx context.Context, ref svc.AppRef, patch svc.AppPatc
 type personalEvents struct{ *database.DB }
 
 // List returns a page of the feed.
-func (e personalEvents) List(ctx context.Context, q svc.EventQuery) (page []svc.Event, more bool, err error) {
+func (e personalEvents) List(ctx context.Context, q domainanalytics.EventQuery) (page []event.Event, more bool, err error) {
 	if q.PersonID != "" {
-		visitor, ok := svc.ParsePersonID(q.PersonID)
+		visitor, ok := person.ParsePersonID(q.PersonID)
 		if !ok {
 			return nil, false, nil
 		}

@@ -11,8 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"svc"
 	"svc/cmd/svc/firststart"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm/llmtest"
 )
 
@@ -54,7 +54,7 @@ func (s *server) requested(t *testing.T) string {
 // that must fail meanwhile.
 func TestARequestIsSentOnceByASecondOperator(t *testing.T) {
 	var channel atomic.Value
-	model := llmtest.Serve(t, svc.ProviderOpenAI, func(_ int, body []byte) llmtest.Round {
+	model := llmtest.Serve(t, conversation.ProviderOpenAI, func(_ int, body []byte) llmtest.Round {
 		if !bytes.Contains(body, []byte(`"role":"tool"`)) {
 			return called(call("c1", "channels_test", fmt.Sprintf(`{"id":%q}`, channel.Load())))
 		}
@@ -142,7 +142,7 @@ func (s *server) requestsInTheLedger(t *testing.T, id string) {
 // the request is still claimed, cannot be approved again, and the hook receives no second notice.
 func TestARequestIsNotSentAgainAfterAKill(t *testing.T) {
 	var channel atomic.Value
-	model := llmtest.Serve(t, svc.ProviderOpenAI, func(int, []byte) llmtest.Round {
+	model := llmtest.Serve(t, conversation.ProviderOpenAI, func(int, []byte) llmtest.Round {
 		return called(call("c1", "channels_test", fmt.Sprintf(`{"id":%q}`, channel.Load())))
 	})
 	var told atomic.Int64

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 
-	"svc"
 	"svc/actors/assistant"
 	"svc/actors/conversations"
 	"svc/actors/grain"
 	"svc/cluster"
 	"svc/cmd/svc/version"
+	"svc/domain/conversation"
 	assistantapi "svc/http/api/assistant"
 	"svc/http/mcp"
 	"svc/http/outbound/llm"
@@ -92,12 +92,12 @@ func (n *node) agents(tools *tools.Set) *mcp.Server {
 type settingsTools struct{ *tools.Set }
 
 // Tool returns a tool of the assistant.
-func (s settingsTools) Tool(name string) (svc.Tool, bool) { return s.Assistant.Tool(name) }
+func (s settingsTools) Tool(name string) (conversation.Tool, bool) { return s.Assistant.Tool(name) }
 
 // turns adapts the assistant to package http.
 type turns struct{ *assistant.Assistant }
 
-func (t turns) Ask(ctx context.Context, who svc.Principal, question svc.Question) (assistantapi.Turn, error) {
+func (t turns) Ask(ctx context.Context, who conversation.Principal, question conversation.Question) (assistantapi.Turn, error) {
 	turn, err := t.Assistant.Ask(ctx, who, question)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (t turns) Ask(ctx context.Context, who svc.Principal, question svc.Question
 	return turn, nil
 }
 
-func (t turns) Approve(ctx context.Context, who svc.Principal, id, reason string) (assistantapi.Turn, error) {
+func (t turns) Approve(ctx context.Context, who conversation.Principal, id, reason string) (assistantapi.Turn, error) {
 	turn, err := t.Assistant.Approve(ctx, who, id, reason)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm/llmtest"
 )
 
@@ -122,10 +122,10 @@ func ascending(t *testing.T, frames []frame) bool {
 // continues at the first.
 func TestAConversationIsOneOnAllNodes(t *testing.T) {
 	held := make(chan struct{})
-	model := llmtest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) llmtest.Round {
+	model := llmtest.Serve(t, conversation.ProviderOpenAI, func(n int, _ []byte) llmtest.Round {
 		switch n {
 		case 0:
-			return llmtest.Round{Text: []string{"I look. "}, Wait: held, Calls: []svc.ToolCall{call("c1", "apps_get", `{}`)}}
+			return llmtest.Round{Text: []string{"I look. "}, Wait: held, Calls: []conversation.ToolCall{call("c1", "apps_get", `{}`)}}
 		case 1:
 			return called(call("c2", "goals_create", goalInput))
 		}
@@ -172,27 +172,27 @@ func TestATurnEndsWithItsNode(t *testing.T) {
 	t.Parallel() // it waits for a lease
 	held := make(chan struct{})
 	t.Cleanup(func() { close(held) })
-	model := llmtest.Serve(t, svc.ProviderOpenAI, func(n int, _ []byte) llmtest.Round {
+	model := llmtest.Serve(t, conversation.ProviderOpenAI, func(n int, _ []byte) llmtest.Round {
 		if n == 0 {
-			return llmtest.Round{Text: []string{"I make it. "}, Wait: held, Calls: []svc.ToolCall{call("c1", "goals_create", goalInput)}}
+			return llmtest.Round{Text: []string{"I make it. "}, Wait: held, Calls: []conversation.ToolCall{call("c1", "goals_create", goalInput)}}
 		}
 		return said("Here I am.")
 	})
 	nodes := startNodes(t, map[string]string{"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "k", "SVC_AI_BASE_URL": model.URL})
 	seen := nodes[1].stream("POST", appPath+"/ai/ask", nodes[1].boot.Token, `{"question":"Make a goal of signups."}`, nil, func(f frame) bool { return f.event == "text" })
-	conversation := seen[0].data["conversationId"].(string)
+	c := seen[0].data["conversationId"].(string)
 	nodes[1].stopped()
-	page := nodes[2].again(t, "GET", appPath+"/ai/conversations/"+conversation, "", 200)
+	page := nodes[2].again(t, "GET", appPath+"/ai/conversations/"+c, "", 200)
 	if page["state"] != "running" {
 		t.Errorf("right after the kill: %v", page)
 	}
-	if busy := nodes[0].again(t, "POST", appPath+"/ai/ask", `{"question":"More?","conversationId":"`+conversation+`"}`, 409); busy["reason"] != "turn_running" {
+	if busy := nodes[0].again(t, "POST", appPath+"/ai/ask", `{"question":"More?","conversationId":"`+c+`"}`, 409); busy["reason"] != "turn_running" {
 		t.Errorf("asking meanwhile: %v", busy)
 	}
 	var ended []frame
-	deadline := time.Now().Add(svc.TurnLease + patience)
+	deadline := time.Now().Add(conversation.TurnLease + patience)
 	for shape(ended) != "start status=running text status=done done" && time.Now().Before(deadline) {
-		ended = nodes[2].follow(conversation, "0") // a stream may end early while an actor moves
+		ended = nodes[2].follow(c, "0") // a stream may end early while an actor moves
 	}
 	if got := fmt.Sprint(ended); shape(ended) != "start status=running text status=done done" || !strings.Contains(got, "The turn was cut off before its end.") {
 		t.Fatalf("the end of the turn: %s", got)
@@ -200,7 +200,7 @@ func TestATurnEndsWithItsNode(t *testing.T) {
 	if rows := nodes[0].get(appPath + "/ai/actions?status=all")["data"].([]any); goals(t, nodes[0]) != 0 || len(rows) != 0 {
 		t.Errorf("%d goals, actions %v", goals(t, nodes[0]), rows)
 	}
-	if got := shape(nodes[0].ask("Are you there?", conversation)); got != "start status=running text status=done done" {
+	if got := shape(nodes[0].ask("Are you there?", c)); got != "start status=running text status=done done" {
 		t.Errorf("the next question: %s", got)
 	}
 }

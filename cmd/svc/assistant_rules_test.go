@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm/llmtest"
 )
 
@@ -167,7 +168,7 @@ func TestForeignConversationsAndMissingProviders(t *testing.T) {
 
 func TestThirtyQuestionsAnHour(t *testing.T) {
 	s, _ := startAssisted(t, t.TempDir(), rounds(said("Yes.")))
-	for range svc.QuestionsPerHour {
+	for range conversation.QuestionsPerHour {
 		s.ask("Is it so?", "")
 	}
 	got := s.call("POST", appPath+"/ai/ask", s.boot.Token, []byte(`{"question":"One more?"}`), nil)
@@ -180,25 +181,25 @@ func TestARevokedMembersAssistantStops(t *testing.T) {
 	held := make(chan struct{})
 	s, _ := startAssisted(t, t.TempDir(), func(n int, _ []byte) llmtest.Round {
 		if n == 0 {
-			return llmtest.Round{Text: []string{"I look."}, Wait: held, Calls: []svc.ToolCall{call("c1", "apps_get", `{}`)}}
+			return llmtest.Round{Text: []string{"I look."}, Wait: held, Calls: []conversation.ToolCall{call("c1", "apps_get", `{}`)}}
 		}
 		return said("You should not read this.")
 	})
 	ctx := t.Context()
-	if _, err := s.node.identity.PutMember(ctx, "acme", svc.RoleOwner, svc.MemberSpec{Email: "bo@acme.example", Name: "Bo", Role: svc.RoleMember}); err != nil {
+	if _, err := s.node.identity.PutMember(ctx, "acme", domain.RoleOwner, domain.MemberSpec{Email: "bo@acme.example", Name: "Bo", Role: domain.RoleMember}); err != nil {
 		t.Fatal(err)
 	}
 	bo, err := s.node.identity.KnownUser(ctx, "bo@acme.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err := s.node.identity.MintToken(ctx, svc.TokenOwner{User: bo}, svc.TokenSpec{Name: "bo", Scopes: svc.Scopes()})
+	_, secret, err := s.node.identity.MintToken(ctx, domain.TokenOwner{User: bo}, domain.TokenSpec{Name: "bo", Scopes: domain.Scopes()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	frames := s.stream("POST", appPath+"/ai/ask", secret.Reveal(), `{"question":"What?"}`, nil, func(f frame) bool {
 		if f.event == "text" {
-			if err := s.node.identity.RemoveMember(ctx, "acme", svc.RoleOwner, "bo@acme.example"); err != nil {
+			if err := s.node.identity.RemoveMember(ctx, "acme", domain.RoleOwner, "bo@acme.example"); err != nil {
 				t.Error(err)
 			}
 			close(held)

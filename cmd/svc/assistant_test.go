@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm/llmtest"
 )
 
@@ -102,8 +102,8 @@ func find(t *testing.T, frames []frame, event string) map[string]any {
 	return frames[at].data
 }
 
-func call(id, name, input string) svc.ToolCall {
-	return svc.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}
+func call(id, name, input string) conversation.ToolCall {
+	return conversation.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}
 }
 
 // rounds is a script that answers one round after another.
@@ -114,7 +114,7 @@ func rounds(list ...llmtest.Round) llmtest.Script {
 // startAssisted starts a node whose assistant uses a scripted model.
 func startAssisted(t *testing.T, dir string, script llmtest.Script) (*server, *llmtest.Server) {
 	t.Helper()
-	model := llmtest.Serve(t, svc.ProviderOpenAI, script)
+	model := llmtest.Serve(t, conversation.ProviderOpenAI, script)
 	return startServer(t, dir, map[string]string{
 		"SVC_AI_PROVIDER": "openai", "SVC_AI_API_KEY": "sk-of-the-platform", "SVC_AI_BASE_URL": model.URL,
 	}), model
@@ -122,7 +122,7 @@ func startAssisted(t *testing.T, dir string, script llmtest.Script) (*server, *l
 
 func said(words ...string) llmtest.Round { return llmtest.Round{Text: words} }
 
-func called(calls ...svc.ToolCall) llmtest.Round { return llmtest.Round{Calls: calls} }
+func called(calls ...conversation.ToolCall) llmtest.Round { return llmtest.Round{Calls: calls} }
 
 func TestAQuestionIsAnsweredWithTools(t *testing.T) {
 	s, model := startAssisted(t, t.TempDir(), rounds(

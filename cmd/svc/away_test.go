@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/chdb"
 )
 
@@ -62,8 +62,8 @@ func TestWakeupsAreDeliveredWhileTheStoreIsAway(t *testing.T) {
 	start, store := startBehindCable(t)
 	s := start()
 	expires := time.Now().Add(2 * time.Second)
-	spec := svc.TokenSpec{Name: "short", Scopes: []svc.Scope{svc.ScopeRead}, ExpiresAt: &expires}
-	if _, _, err := s.node.identity.MintToken(context.Background(), svc.TokenOwner{Org: "acme"}, spec); err != nil {
+	spec := domain.TokenSpec{Name: "short", Scopes: []domain.Scope{domain.ScopeRead}, ExpiresAt: &expires}
+	if _, _, err := s.node.identity.MintToken(context.Background(), domain.TokenOwner{Org: "acme"}, spec); err != nil {
 		t.Fatal(err)
 	}
 	store.pull()
@@ -99,7 +99,7 @@ func TestColdActorsWhileTheStoreIsAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.node.identity.CreateOrganization(ctx, stranger, svc.OrgSpec{Name: "Other"}); err != nil {
+	if _, err := s.node.identity.CreateOrganization(ctx, stranger, domain.OrgSpec{Name: "Other"}); err != nil {
 		t.Fatal(err)
 	}
 	s.stopped()
@@ -180,7 +180,7 @@ func TestAStartGoesOnWithoutAStoreThatIsAway(t *testing.T) {
 		if got := s.call("GET", other.path+"/analytics/overview?range=24h", s.boot.Token, nil, nil); got.status != http.StatusServiceUnavailable {
 			t.Errorf("a question to the store that is away: %d %s", got.status, got.body)
 		}
-		if waits := s.node.db.PingShards(t.Context()); !s.node.db.Away(1) || svc.CodeOf(waits) != svc.CodeUnavailable || !strings.Contains(fmt.Sprint(waits), "shard 1: ") {
+		if waits := s.node.db.PingShards(t.Context()); !s.node.db.Away(1) || domain.CodeOf(waits) != domain.CodeUnavailable || !strings.Contains(fmt.Sprint(waits), "shard 1: ") {
 			t.Errorf("readiness says that it waits for %v", waits)
 		}
 		way.release()
@@ -240,7 +240,7 @@ func startWithoutStore(t *testing.T, stores int) {
 				t.Errorf("a change while the store is away: %d %s", got.status, got.body)
 			}
 		}
-		if err := s.node.db.Ping(t.Context()); svc.CodeOf(err) != svc.CodeUnavailable {
+		if err := s.node.db.Ping(t.Context()); domain.CodeOf(err) != domain.CodeUnavailable {
 			t.Errorf("readiness says of the store %v", err)
 		}
 		if stores > 1 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // TestRepeatedBillingItemsAreDuplicates (F6) sends billing items again: in the same request, in another one, after a restart and after
@@ -61,7 +61,7 @@ func TestRepeatedBillingItemsAreDuplicates(t *testing.T) {
 		stored, duplicates = stored+c.stored, duplicates+c.duplicates
 		eventually(t, c.name+": the usage has them", func() error {
 			got := b.usage()
-			if got[fate{svc.SignalEvents, svc.FateStored}] != stored || got[fate{svc.SignalEvents, svc.FateDuplicate}] != duplicates {
+			if got[fate{ingest.SignalEvents, ingest.FateStored}] != stored || got[fate{ingest.SignalEvents, ingest.FateDuplicate}] != duplicates {
 				return fmt.Errorf("%v, want %d stored and %d repeated", got, stored, duplicates)
 			}
 			return nil

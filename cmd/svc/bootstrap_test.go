@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/firststart"
 	"svc/cmd/svc/settings"
+	"svc/domain"
 	"svc/storage/chdb"
 )
 
@@ -67,11 +67,11 @@ func TestTheSecretsOfAFirstStartAreNotLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens, err := s.node.identity.Tokens(t.Context(), svc.TokenOwner{User: owner})
+	tokens, err := s.node.identity.Tokens(t.Context(), domain.TokenOwner{User: owner})
 	if err != nil || len(tokens) != 1 {
 		t.Errorf("%d tokens, %v; want the one that was shown", len(tokens), err)
 	}
-	keys, err := s.node.apps.Keys(t.Context(), svc.AppRef{Org: firststart.Org, App: firststart.App})
+	keys, err := s.node.apps.Keys(t.Context(), domain.AppRef{Org: firststart.Org, App: firststart.App})
 	if err != nil || len(keys) != 6 {
 		t.Errorf("%d keys, %v; want the six that were shown", len(keys), err)
 	}

@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
 	"svc/actors/campaigns"
 	"svc/actors/grain"
 	"svc/actors/people"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/campaign"
+	"svc/domain/person"
+	"svc/domain/segment"
 	campaignsapi "svc/http/api/campaigns"
 	"svc/http/mailing"
 	"svc/http/outbound"
@@ -65,12 +68,12 @@ func (n *node) wireCommunications() error {
 			_, gone := erased.ErasedLife(environment, erased.IDs(environment, []uint64{visitor})[0], sinceMs)
 			return gone
 		},
-		Allowed: func(ctx context.Context, ref svc.AppRef) (bool, error) {
+		Allowed: func(ctx context.Context, ref domain.AppRef) (bool, error) {
 			app, err := n.apps.Get(ctx, ref)
-			if svc.CodeOf(err) == svc.CodeNotFound {
+			if domain.CodeOf(err) == domain.CodeNotFound {
 				return false, nil
 			}
-			return slices.Contains(app.Modules, svc.ModuleCommunications), err
+			return slices.Contains(app.Modules, domain.ModuleCommunications), err
 		},
 	}
 	m.campaigns = &campaigns.Campaigns{
@@ -86,7 +89,7 @@ func (n *node) segmentsOf() *people.Segments { return &people.Segments{Actors: n
 type letters struct{ *mailing.Mailer }
 
 // Letter prepares the messages of a campaign.
-func (l letters) Letter(ref svc.AppRef, campaign *svc.Mailing) (campaigns.Letter, error) {
+func (l letters) Letter(ref domain.AppRef, campaign *campaign.Mailing) (campaigns.Letter, error) {
 	return l.Mailer.Letter(ref, campaign)
 }
 
@@ -99,7 +102,7 @@ func (l letters) Connect(ctx context.Context) (campaigns.Connection, error) {
 type audiences struct{ node *node }
 
 // Page returns the people after a cursor, in the order of lists.
-func (a audiences) Page(ctx context.Context, ref svc.AppRef, campaign *svc.Mailing, cursor string) (page svc.CampaignPage, err error) {
+func (a audiences) Page(ctx context.Context, ref domain.AppRef, campaign *campaign.Mailing, cursor string) (page campaign.Page, err error) {
 	if err := a.node.syncSnapshot(ctx, "erasures", ref.String()); err != nil { // afterwards, erased people are hidden
 		return page, err
 	}
@@ -108,9 +111,9 @@ func (a audiences) Page(ctx context.Context, ref svc.AppRef, campaign *svc.Maili
 			return page, err
 		}
 	}
-	query := svc.PersonQuery{Environment: svc.Environment{Slug: campaign.Environment, Number: campaign.EnvironmentNumber}, Now: campaign.StartedAt, Limit: exportedPeople}
+	query := person.Query{Environment: domain.Environment{Slug: campaign.Environment, Number: campaign.EnvironmentNumber}, Now: campaign.StartedAt, Limit: exportedPeople}
 	if cursor != "" {
-		query.After = &svc.PersonKey{}
+		query.After = &person.Key{}
 		if err := readCursor(cursor, query.After); err != nil {
 			return page, err
 		}
@@ -130,13 +133,13 @@ func (a audiences) Page(ctx context.Context, ref svc.AppRef, campaign *svc.Maili
 }
 
 // segment returns the segment of an audience, nil for all people; a list is a static segment.
-func (a audiences) segment(ctx context.Context, ref svc.AppRef, campaign *svc.Mailing) (*svc.Segment, error) {
-	switch campaign.Audience.Kind {
-	case svc.AudienceAll:
+func (a audiences) segment(ctx context.Context, ref domain.AppRef, c *campaign.Mailing) (*segment.Segment, error) {
+	switch c.Audience.Kind {
+	case campaign.AudienceAll:
 		return nil, nil //nolint:nilnil // everybody
-	case svc.AudienceList:
-		return &svc.Segment{Kind: svc.SegmentStatic, Members: campaign.Audience.Members}, nil
-	case svc.AudienceSegment:
+	case campaign.AudienceList:
+		return &segment.Segment{Kind: segment.Static, Members: c.Audience.Members}, nil
+	case campaign.AudienceSegment:
 	}
 	app, err := a.node.apps.Get(ctx, ref)
 	if err != nil {
@@ -147,29 +150,29 @@ func (a audiences) segment(ctx context.Context, ref svc.AppRef, campaign *svc.Ma
 		return nil, err
 	}
 	for i := range segments {
-		if segments[i].ID == campaign.Audience.SegmentID {
+		if segments[i].ID == c.Audience.SegmentID {
 			return &segments[i], nil
 		}
 	}
-	return nil, svc.NotFound("segment")
+	return nil, domain.NotFound("segment")
 }
 
 // addRecipient adds a person to a page, or counts the reason why nothing is sent.
-func addRecipient(page *svc.CampaignPage, person *svc.Person) {
-	address := svc.ASCIIAddress(strings.TrimSpace(person.Email))
+func addRecipient(page *campaign.Page, person *person.Person) {
+	address := domain.ASCIIAddress(strings.TrimSpace(person.Email))
 	switch {
-	case !svc.PlainAddress(address):
+	case !campaign.PlainAddress(address):
 		page.Skips.NoAddress++
 	case optedOut(person):
 		page.Skips.OptedOut++
 	default:
-		page.Recipients = append(page.Recipients, svc.CampaignRecipient{Visitor: person.Number, Address: strings.ToLower(address), Name: person.Name})
+		page.Recipients = append(page.Recipients, campaign.Recipient{Visitor: person.Number, Address: strings.ToLower(address), Name: person.Name})
 	}
 }
 
 // optedOut reports whether a trait opts a person out of campaigns.
-func optedOut(person *svc.Person) bool {
-	for _, trait := range svc.OptOutTraits() {
+func optedOut(person *person.Person) bool {
+	for _, trait := range campaign.OptOutTraits() {
 		var said bool
 		if raw, told := person.Traits[trait]; told && json.Unmarshal(raw, &said) == nil && said {
 			return true

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/http/mailing/mailtest"
 )
 
@@ -372,17 +372,17 @@ func TestACampaignIsApprovedByAnother(t *testing.T) {
 	if counts["all"] != 3.0 || counts["draft"] != 1.0 || counts["canceled"] != 1.0 || counts["pending_approval"] != 1.0 {
 		t.Errorf("the counts are %v", counts)
 	}
-	if kinds := s.ledgerKinds(o.second, "campaign."); len(kinds) != 11 || kinds[0] != svc.LedgerKind("campaign.created") {
+	if kinds := s.ledgerKinds(o.second, "campaign."); len(kinds) != 11 || kinds[0] != domain.LedgerKind("campaign.created") {
 		t.Errorf("the ledger has %q", kinds)
 	}
 }
 
 // ledgerKinds lists the kinds of entries with a prefix, the newest first.
-func (s *server) ledgerKinds(session, prefix string) (kinds []svc.LedgerKind) {
+func (s *server) ledgerKinds(session, prefix string) (kinds []domain.LedgerKind) {
 	got := s.call("GET", "/console/api/v1/orgs/acme/ledger?limit=200", session, nil, nil)
 	for _, entry := range object(s.t, got.body)["data"].([]any) {
 		if kind := entry.(map[string]any)["kind"].(string); strings.HasPrefix(kind, prefix) {
-			kinds = append(kinds, svc.LedgerKind(kind))
+			kinds = append(kinds, domain.LedgerKind(kind))
 		}
 	}
 	return kinds

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/connector"
 )
 
 // accessRows lists the settings that decide which data are accepted, and which actions and data each user may access.
@@ -327,7 +328,7 @@ func shareRow() changeable {
 
 // connectorRow is the tenant connector. A probe reaches the configured address.
 func connectorRow(t *testing.T) changeable {
-	const known = svc.Secret("a-secret-of-some-length-and-shared")
+	const known = domain.Secret("a-secret-of-some-length-and-shared")
 	type handler struct {
 		*httptest.Server
 		asked atomic.Int64
@@ -335,14 +336,14 @@ func connectorRow(t *testing.T) changeable {
 	serve := func() *handler {
 		h := &handler{}
 		h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var claims svc.ConnectorClaims
+			var claims connector.Claims
 			parts := strings.Split(r.Header.Get("Authorization"), ".")
 			text, err := base64.RawURLEncoding.DecodeString(parts[min(1, len(parts)-1)])
 			if err != nil || json.Unmarshal(text, &claims) != nil {
 				t.Errorf("the token is %q", parts)
 			}
 			const body = `{"capabilities":["overview"],"version":"2.1"}`
-			w.Header().Set("X-SVC-Signature", svc.ConnectorSignature(known, claims.ID, []byte(body)))
+			w.Header().Set("X-SVC-Signature", connector.Signature(known, claims.ID, []byte(body)))
 			h.asked.Add(1)
 			_, _ = io.WriteString(w, body)
 		}))

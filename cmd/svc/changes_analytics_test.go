@@ -15,7 +15,7 @@ func analyticsRows(*testing.T) []changeable {
 }
 
 // event is an event of a visitor, now.
-func event(name, visitor string) map[string]any {
+func eventItem(name, visitor string) map[string]any {
 	return map[string]any{"type": "event", "name": name, "distinctId": visitor}
 }
 
@@ -35,7 +35,7 @@ func (c *workshop) grows(what string, by float64, read func() float64, items ...
 // goalRow is a goal. A conversion is counted once.
 func goalRow() changeable {
 	id, name, worth := "", "Signup", 10.0
-	item := func(visitor string) map[string]any { return event("signed up", visitor) }
+	item := func(visitor string) map[string]any { return eventItem("signed up", visitor) }
 	patch := func(c *workshop, body string) { c.manage("PATCH", "/goals/"+id, body) }
 	return changeable{
 		entity: "goal",
@@ -46,7 +46,7 @@ func goalRow() changeable {
 			{"name", func(c *workshop) { patch(c, `{"name":"Account"}`); name = "Account" }},
 			{"match", func(c *workshop) {
 				patch(c, `{"match":"joined"}`)
-				item = func(visitor string) map[string]any { return event("joined", visitor) }
+				item = func(visitor string) map[string]any { return eventItem("joined", visitor) }
 			}},
 			{"value", func(c *workshop) { patch(c, `{"value":25}`); worth = 25 }},
 			{"kind", func(c *workshop) {
@@ -110,7 +110,7 @@ func funnelRow() changeable {
 			visitor, at := c.next("visitor"), time.Now().Add(-time.Minute)
 			var items []map[string]any
 			for n, name := range steps {
-				one := event(name, visitor)
+				one := eventItem(name, visitor)
 				one["ts"] = at.Add(time.Duration(n) * time.Second).UTC().Format(time.RFC3339Nano)
 				items = append(items, one)
 			}
@@ -129,7 +129,7 @@ func funnelRow() changeable {
 // segmentRow is a segment. A person that meets it is a member and is selected by filter=segment.
 func segmentRow() changeable {
 	id := ""
-	item := func(person string) map[string]any { return event("ordered", person) }
+	item := func(person string) map[string]any { return eventItem("ordered", person) }
 	put := func(c *workshop, body string) { c.manage("POST", "/segments", fmt.Sprintf(`{"id":%q,%s}`, id, body)) }
 	const (
 		ordered = `"definition":{"all":[{"field":"did_event","op":"gte","value":1,"event":{"name":"ordered"}}]}`

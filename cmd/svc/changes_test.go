@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
 	"svc/actors/grain"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // workshop is the state of a test that changes entities of acme/web and uses them after each change.
@@ -142,8 +143,8 @@ func destinationRow(t *testing.T) changeable {
 
 // These are the methods of the destinations actor by which a test reads and stores destinations unchanged.
 var (
-	destinationsList   = grain.Declare[grain.None, []svc.Destination]("destinations", "list")
-	destinationsCreate = grain.Declare[svc.Destination, svc.Destination]("destinations", "create")
+	destinationsList   = grain.Declare[grain.None, []destination.Destination]("destinations", "list")
+	destinationsCreate = grain.Declare[destination.Destination, destination.Destination]("destinations", "create")
 )
 
 // TestADestinationStoredWithoutItsEnvironmentForwardsAgain stores destinations under the number 0, as earlier versions
@@ -171,7 +172,7 @@ func TestADestinationStoredWithoutItsEnvironmentForwardsAgain(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if known := c.node.forwarding.index.Destination(svc.AppRef{Org: "acme", App: "web"}, id); known == nil || len(known.Numbers) != 1 || known.Numbers[0] != production.Number {
+		if known := c.node.forwarding.index.Destination(domain.AppRef{Org: "acme", App: "web"}, id); known == nil || len(known.Numbers) != 1 || known.Numbers[0] != production.Number {
 			return fmt.Errorf("it is stored as %+v", known)
 		}
 		return nil

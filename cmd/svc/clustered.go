@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/actors/identity"
 	"svc/cluster"
+	"svc/domain"
 	"svc/storage/clickhouse"
 	"svc/storage/kafka"
 )
@@ -31,7 +31,7 @@ func (n *node) openWire(context.Context) (err error) {
 }
 
 // heard receives changed entities from any node.
-func (n *node) heard(entities []svc.Entity) {
+func (n *node) heard(entities []domain.Entity) {
 	if changes := n.listening.Load(); changes != nil {
 		changes.Apply(entities)
 	}
@@ -76,7 +76,7 @@ func (n *node) syncSnapshot(ctx context.Context, kind, identity string) error {
 // fence asks the coordinator whether a generation is the present one.
 func (n *node) fence(ctx context.Context, generation uint32) error {
 	err := n.consumer.Confirm(ctx, int32(generation))
-	if errors.Is(err, svc.ErrFenced) {
+	if errors.Is(err, domain.ErrFenced) {
 		return cluster.ErrMoved
 	}
 	return err

@@ -11,25 +11,26 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/connector"
 )
 
 // TestAConnectorIsProbed sets a connector in the console and follows its status; its secret is shown nowhere.
 func TestAConnectorIsProbed(t *testing.T) {
 	const path, app = "/console/api/v1/apps/acme/web/connector", "/api/v1/apps/acme/web"
-	const known = svc.Secret("a-secret-of-some-length-and-shared")
+	const known = domain.Secret("a-secret-of-some-length-and-shared")
 	s := startServer(t, t.TempDir(), watched())
 	session := s.session()
 	var broken atomic.Bool
 	handler := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var claims svc.ConnectorClaims
+		var claims connector.Claims
 		parts := strings.Split(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), ".")
 		text, err := base64.RawURLEncoding.DecodeString(parts[min(1, len(parts)-1)])
 		if err != nil || json.Unmarshal(text, &claims) != nil {
 			t.Errorf("the token is %q", parts)
 		}
 		body := `{"capabilities":["overview","users"],"version":"2.1"}`
-		w.Header().Set("X-SVC-Signature", svc.ConnectorSignature(known, claims.ID, []byte(body)))
+		w.Header().Set("X-SVC-Signature", connector.Signature(known, claims.ID, []byte(body)))
 		if broken.Load() {
 			w.WriteHeader(http.StatusInternalServerError)
 		}

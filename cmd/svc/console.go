@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"slices"
 
-	"svc"
+	manual "svc/docs"
+	"svc/domain"
+	"svc/domain/signin"
 	"svc/http/admin"
 	"svc/http/console"
 	"svc/http/docs"
@@ -42,8 +44,8 @@ func (n *node) consoleSite() string {
 }
 
 // setupLink creates the link that signs the first owner in to the console.
-func (n *node) setupLink(ctx context.Context, owner svc.User) (string, error) {
-	secret, err := n.identity.NewLink(ctx, svc.Link{User: owner, EndsAt: n.now().Add(svc.SetupTime)})
+func (n *node) setupLink(ctx context.Context, owner domain.User) (string, error) {
+	secret, err := n.identity.NewLink(ctx, signin.Link{User: owner, EndsAt: n.now().Add(signin.SetupTime)})
 	return admin.SetupLink(n.consoleSite(), secret), err
 }
 
@@ -64,7 +66,7 @@ func (n *node) documentationModule() module {
 
 // openLibrary opens the embedded documentation.
 func (n *node) openLibrary() (err error) {
-	if n.library, err = docs.Open(svc.Documentation); err != nil {
+	if n.library, err = docs.Open(manual.Documentation); err != nil {
 		return fmt.Errorf("opening the documentation: %w", err)
 	}
 	return nil

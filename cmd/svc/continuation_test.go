@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/occurrence"
 	"svc/http/sentry"
 )
 
@@ -14,7 +15,7 @@ import (
 // issue's id.
 func (s *server) storeAsBefore(payload string, at time.Time) string {
 	s.t.Helper()
-	app, err := s.node.apps.Get(s.t.Context(), svc.AppRef{Org: "acme", App: "web"})
+	app, err := s.node.apps.Get(s.t.Context(), domain.AppRef{Org: "acme", App: "web"})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -25,21 +26,21 @@ func (s *server) storeAsBefore(payload string, at time.Time) string {
 	o := event.Occurrence()
 	o.Normalise()
 	environment := app.Environments[0].Number
-	fingerprint := svc.FormerFingerprint(o, nil)
+	fingerprint := occurrence.FormerFingerprint(o, nil)
 	o.ID, o.Ts, o.ReceivedAt = "before-"+fingerprint, at, at
 	frames, err := json.Marshal(o.Frames)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	number := svc.IssueNumber(environment, fingerprint)
+	number := occurrence.IssueNumber(environment, fingerprint)
 	block := s.node.db.NewBlock()
-	block.AppendOccurrence(&svc.OccurrenceRow{
+	block.AppendOccurrence(&occurrence.Row{
 		Occurrence: *o, EnvironmentNumber: environment, Issue: number, Fingerprint: fingerprint, FramesJSON: frames, RetentionDays: uint32(app.RetentionDays),
 	})
 	if err := s.node.db.Insert(s.t.Context(), o.ID, uint64(at.UnixNano()), block); err != nil {
 		s.t.Fatal(err)
 	}
-	return svc.IssueID(number)
+	return occurrence.IssueID(number)
 }
 
 // TestIssuesOfTheFormerGroupingGoOn starts with an issue that combined two faults. After the upgrade, the first fault

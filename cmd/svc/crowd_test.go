@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/database"
 )
 
 // crowd generates the events of 500,000 visitors of three applications: sessions of one to nine events, folded as
-// svc.Session does it, stored in the order of their time.
+// event.Session does it, stored in the order of their time.
 type crowd struct {
 	random       *rand.Rand
 	environments [3]uint64
@@ -65,28 +65,28 @@ func (c *crowd) session(block *block.Block, n int, at time.Time, most int) int {
 	r := c.random
 	visitor := r.IntN(crowdVisitors)
 	at = at.Truncate(time.Millisecond)
-	event := c.visit(visitor)
-	event.SessionID = fmt.Sprintf("%016x", r.Uint64())
-	session := svc.Session{ID: event.SessionID, Started: at.UnixMilli(), First: at.UnixMilli(), Last: at.UnixMilli()}
+	e := c.visit(visitor)
+	e.SessionID = fmt.Sprintf("%016x", r.Uint64())
+	session := event.Session{ID: e.SessionID, Started: at.UnixMilli(), First: at.UnixMilli(), Last: at.UnixMilli()}
 	count := min(1+r.IntN(2*crowdSession-1), most)
 	for i := range count {
-		event.Name = svc.PageView
+		e.Name = event.PageView
 		if i > 0 {
-			event.Name = []string{svc.PageView, svc.PageView, svc.PageView, svc.EngagementName, "signup", "purchase"}[r.IntN(6)]
+			e.Name = []string{event.PageView, event.PageView, event.PageView, event.EngagementName, "signup", "purchase"}[r.IntN(6)]
 		}
 		engaged := int64(0)
-		if event.Name == svc.EngagementName {
+		if e.Name == event.EngagementName {
 			engaged = r.Int64N(30_000)
 		}
-		delta := session.Add(svc.SessionStep{
-			TsMs: at.UnixMilli(), Pageview: svc.IsPageview(event.Name), Interactive: svc.IsInteractive(event.Name), EngagedMs: engaged,
+		delta := session.Add(event.SessionStep{
+			TsMs: at.UnixMilli(), Pageview: event.IsPageview(e.Name), Interactive: event.IsInteractive(e.Name), EngagedMs: engaged,
 		})
-		event.ID = fmt.Sprintf("%016x-%016x", r.Uint64(), r.Uint64())
-		event.Ts, event.ReceivedAt = at, at.Add(20*time.Millisecond)
-		event.Path = "/p/" + strconv.Itoa(int(crowdPaths*r.Float64()*r.Float64()))
-		event.URL, event.Title = "https://shop.example.com"+event.Path+"?utm_source=news", "Item "+event.Path
-		block.Append(&svc.EventRow{
-			Event: event, EnvironmentNumber: c.environments[n%len(c.environments)], SessionStartedMs: session.Started,
+		e.ID = fmt.Sprintf("%016x-%016x", r.Uint64(), r.Uint64())
+		e.Ts, e.ReceivedAt = at, at.Add(20*time.Millisecond)
+		e.Path = "/p/" + strconv.Itoa(int(crowdPaths*r.Float64()*r.Float64()))
+		e.URL, e.Title = "https://shop.example.com"+e.Path+"?utm_source=news", "Item "+e.Path
+		block.Append(&event.Row{
+			Event: e, EnvironmentNumber: c.environments[n%len(c.environments)], SessionStartedMs: session.Started,
 			Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged, RetentionDays: 3650,
 		})
 		at = at.Add(time.Duration(r.Int64N(int64(crowdTail) / 9)).Truncate(time.Millisecond))
@@ -95,15 +95,15 @@ func (c *crowd) session(block *block.Block, n int, at time.Time, most int) int {
 }
 
 // visit holds the common fields of the events of a visitor's session.
-func (c *crowd) visit(visitor int) svc.Event {
+func (c *crowd) visit(visitor int) event.Event {
 	who := "user-" + strconv.Itoa(visitor)
 	source := []string{"direct", "direct", "google", "google", "news", "t.co"}[c.random.IntN(6)]
-	return svc.Event{
+	return event.Event{
 		Referrer: "https://www.google.com/", DistinctID: who, AnonymousID: "a-" + who, PersonID: who,
 		Country: []string{"DE", "US", "FR", "NP", "GB", "US", "DE", "US"}[visitor%8], Region: "BE", City: "Berlin", Device: "desktop",
 		Browser: []string{"Chrome", "Chrome", "Chrome", "Safari", "Safari", "Firefox"}[visitor%6], BrowserVersion: "130", OS: "Linux",
 		Screen: "1920x1080", Locale: "en-US", Library: "svc-js", IsBot: visitor%50 == 0,
 		Properties:  []byte(`{"plan":"pro","price":49.95,"currency":"EUR","items":3}`),
-		Attribution: svc.Attribution{Source: source, Medium: "none", ReferrerDomain: "google.com", UTMSource: source},
+		Attribution: event.Attribution{Source: source, Medium: "none", ReferrerDomain: "google.com", UTMSource: source},
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/firststart"
+	"svc/domain"
+	"svc/domain/signin"
 	"svc/http/route"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -22,7 +23,7 @@ func (s *server) passkeySession(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err := s.node.identity.OpenSession(t.Context(), svc.SessionSpec{Person: owner, By: svc.SessionOfPasskey})
+	_, secret, err := s.node.identity.OpenSession(t.Context(), signin.SessionSpec{Person: owner, By: signin.SessionOfPasskey})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,7 @@ func keptOnDeletion() map[string]string {
 
 // remains counts the rows of an application in every table with rows of environments or applications, and lists the
 // owners of entities below its address. It fails for an unknown table.
-func (s *server) remains(t *testing.T, app svc.Application, address string) (found []string) {
+func (s *server) remains(t *testing.T, app domain.Application, address string) (found []string) {
 	t.Helper()
 	conn := s.node.db.StateStore.Conn()
 	const columns = "SELECT groupArray(c.table) FROM system.columns AS c INNER JOIN system.tables AS t ON t.database = c.database AND t.name = c.table WHERE c.database = currentDatabase() AND endsWith(t.engine, 'MergeTree') AND NOT startsWith(c.table, 'audit') AND c.name = '%s'"
@@ -81,7 +82,7 @@ func TestADeletedApplicationIsGone(t *testing.T) {
 	ids := s.plant(t)
 	s.forwards(t)
 	s.writesTo(t, 1)
-	app, err := s.node.apps.Get(t.Context(), svc.AppRef{Org: "acme", App: "web"})
+	app, err := s.node.apps.Get(t.Context(), domain.AppRef{Org: "acme", App: "web"})
 	if err != nil {
 		t.Fatal(err)
 	}

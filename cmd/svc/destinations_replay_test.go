@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/destination"
 )
 
 // skipping is a clock that a test advances.
@@ -88,7 +88,7 @@ func TestParkedDeliveriesAreReplayed(t *testing.T) {
 			return nil
 		})
 	}
-	if status, answer := s.replay(id, `{"deliveryId":"`+svc.DispatchID(id, "order-2")+`"}`); status != 200 || answer["replayed"] != 1.0 {
+	if status, answer := s.replay(id, `{"deliveryId":"`+destination.DispatchID(id, "order-2")+`"}`); status != 200 || answer["replayed"] != 1.0 {
 		t.Fatalf("replaying one: %d %v", status, answer)
 	}
 	accepted("order-2")
@@ -96,7 +96,7 @@ func TestParkedDeliveriesAreReplayed(t *testing.T) {
 		t.Fatalf("replaying all: %d %v", status, answer)
 	}
 	accepted("order-1", "order-2")
-	if status, _ := s.replay(id, `{"deliveryId":"`+svc.DispatchID(id, "order-2")+`"}`); status != 404 {
+	if status, _ := s.replay(id, `{"deliveryId":"`+destination.DispatchID(id, "order-2")+`"}`); status != 404 {
 		t.Errorf("replaying what was accepted: %d", status)
 	}
 	replayed := shop.requests()[len(refused):]
@@ -105,7 +105,7 @@ func TestParkedDeliveriesAreReplayed(t *testing.T) {
 	}
 	for i := range replayed {
 		event := replayed[i].body.Event.ID
-		if want := []string{"order-2", "order-1"}[i]; event != want || replayed[i].header.Get("X-SVC-Delivery") != svc.DispatchID(id, want) || !replayed[i].signed(secret) {
+		if want := []string{"order-2", "order-1"}[i]; event != want || replayed[i].header.Get("X-SVC-Delivery") != destination.DispatchID(id, want) || !replayed[i].signed(secret) {
 			t.Errorf("replay %d is %s with %v", i, event, replayed[i].header)
 		}
 	}
@@ -140,7 +140,7 @@ func TestParkedDeliveriesOfTheErasedAreGone(t *testing.T) {
 	if rows := s.deliveries(id, ""); len(rows) != 1 || rows[0]["eventId"] != "order-2" {
 		t.Errorf("after the erasure the log shows %v", rows)
 	}
-	if status, _ := s.replay(id, `{"deliveryId":"`+svc.DispatchID(id, "order-1")+`"}`); status != 404 {
+	if status, _ := s.replay(id, `{"deliveryId":"`+destination.DispatchID(id, "order-1")+`"}`); status != 404 {
 		t.Errorf("replaying what an erased person did: %d", status)
 	}
 	if got := s.call("PATCH", "/console"+destinationsPath+"/"+id, session, []byte(`{"enabled":false}`), nil); got.status != 200 {

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"svc"
+	"svc/domain/destination"
 )
 
 // received is one request that a receiver accepted.
@@ -125,7 +125,7 @@ func TestAConversionIsForwarded(t *testing.T) {
 		return nil
 	})
 	for _, got := range shop.requests() {
-		if !got.signed(secret) || got.header.Get("X-SVC-Attempt") != "1" || got.header.Get("X-SVC-Delivery") != svc.DispatchID(id, got.body.Event.ID) || got.header.Get("Webhook-Id") != got.body.Event.ID {
+		if !got.signed(secret) || got.header.Get("X-SVC-Attempt") != "1" || got.header.Get("X-SVC-Delivery") != destination.DispatchID(id, got.body.Event.ID) || got.header.Get("Webhook-Id") != got.body.Event.ID {
 			t.Errorf("headers are %v", got.header)
 		}
 		if got.body.Event.ID != "order-1" {
@@ -136,7 +136,7 @@ func TestAConversionIsForwarded(t *testing.T) {
 			fmt.Sprint(event.Contents) != "[map[id:s1 name:Tea price:6.25 quantity:2]]" || event.Context["path"] != "/thanks" {
 			t.Errorf("the event is %s", got.raw)
 		}
-		if got.body.Person["emailSha256"] != svc.SHA256Hex("ada@example.com") || got.body.Person["phoneSha256"] != svc.SHA256Hex("+442079460958") || got.body.Person["name"] != "Ada" || got.body.Person["distinctId"] != "ada" {
+		if got.body.Person["emailSha256"] != destination.SHA256Hex("ada@example.com") || got.body.Person["phoneSha256"] != destination.SHA256Hex("+442079460958") || got.body.Person["name"] != "Ada" || got.body.Person["distinctId"] != "ada" {
 			t.Errorf("the person is %v", got.body.Person)
 		}
 	}
@@ -146,7 +146,7 @@ func TestAConversionIsForwarded(t *testing.T) {
 			return fmt.Errorf("%v", got)
 		}
 		for _, row := range got {
-			if text := fmt.Sprint(row); strings.Contains(text, "hidden") || strings.Contains(text, secret) || strings.Contains(text, svc.SHA256Hex("ada@example.com")) || strings.Contains(text, "v1=") {
+			if text := fmt.Sprint(row); strings.Contains(text, "hidden") || strings.Contains(text, secret) || strings.Contains(text, destination.SHA256Hex("ada@example.com")) || strings.Contains(text, "v1=") {
 				t.Errorf("the log shows %s", text)
 			}
 		}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"strings"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/issues"
 	"svc/actors/pipeline"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
+	"svc/domain/release"
 	issuesapi "svc/http/api/issues"
 	"svc/http/route"
 	peoplestore "svc/storage/clickhouse/people"
@@ -35,7 +38,7 @@ func (n *node) errorsModule() module {
 type namedOccurrences struct{ node *node }
 
 // Occurrences returns a page of summaries.
-func (o namedOccurrences) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page []svc.Occurrence, more bool, err error) {
+func (o namedOccurrences) Occurrences(ctx context.Context, q issue.OccurrenceQuery) (page []occurrence.Occurrence, more bool, err error) {
 	if page, more, err = o.node.db.Occurrences(ctx, q); err != nil {
 		return page, more, err
 	}
@@ -43,18 +46,18 @@ func (o namedOccurrences) Occurrences(ctx context.Context, q svc.OccurrenceQuery
 }
 
 // Occurrence returns one occurrence in full.
-func (o namedOccurrences) Occurrence(ctx context.Context, environment svc.Environment, issue uint64, id string) (svc.Occurrence, error) {
+func (o namedOccurrences) Occurrence(ctx context.Context, environment domain.Environment, issue uint64, id string) (occurrence.Occurrence, error) {
 	found, err := o.node.db.Occurrence(ctx, environment, issue, id)
 	if err != nil {
 		return found, err
 	}
-	page := []svc.Occurrence{found}
+	page := []occurrence.Occurrence{found}
 	err = o.name(ctx, environment.Number, page)
 	return page[0], err
 }
 
 // name sets the persons of occurrences. A person that returns after an erasure is another person.
-func (o namedOccurrences) name(ctx context.Context, environment uint64, page []svc.Occurrence) error {
+func (o namedOccurrences) name(ctx context.Context, environment uint64, page []occurrence.Occurrence) error {
 	erased := o.node.erased.Visitors()
 	return o.node.db.NameOccurrences(ctx, environment, page, func(id string, ms int64) uint64 {
 		number := peoplestore.VisitorNumber(id)
@@ -73,7 +76,7 @@ func (n *node) orgOf(environment uint64) string {
 type releaseCounts struct{ node *node }
 
 // ReleaseCounts counts in all applications, or in one.
-func (r releaseCounts) ReleaseCounts(ctx context.Context, org, app string, releases []string) (map[string]svc.ReleaseCount, error) {
+func (r releaseCounts) ReleaseCounts(ctx context.Context, org, app string, releases []string) (map[string]release.Count, error) {
 	var environments []uint64
 	for _, application := range r.node.collectors.Applications() {
 		if ref := application.Ref(); ref.Org == org && (app == "" || ref.App == app) {

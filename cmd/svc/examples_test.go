@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	manual "svc/docs"
+	"svc/domain"
 )
 
 // shellBlock is a fenced block of a page that a reader would paste.
@@ -22,13 +23,13 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 		t.Fatalf("the examples need curl: %v", err)
 	}
 	s := startServer(t, t.TempDir(), nil)
-	names, err := fs.Glob(svc.Documentation, "docs/*.md")
+	names, err := fs.Glob(manual.Documentation, "*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ran := 0
 	for _, name := range names {
-		page, err := fs.ReadFile(svc.Documentation, name)
+		page, err := fs.ReadFile(manual.Documentation, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestTheExamplesOfTheDocumentation(t *testing.T) {
 func runExample(t *testing.T, s *server, page, script string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", script)
-	key := s.boot.Keys[svc.DefaultEnvironment]
+	key := s.boot.Keys[domain.DefaultEnvironment]
 	command.Env = append(command.Environ(), "SVC_URL="+s.boot.URL, "SVC_KEY="+key.Public, "SVC_SECRET_KEY="+key.Secret, "SVC_TOKEN="+s.boot.Token)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr

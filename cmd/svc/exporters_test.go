@@ -21,7 +21,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"svc"
+	domainmetric "svc/domain/metric"
 )
 
 // remoteWriter is Prometheus's client of remote write with the secret key as password.
@@ -149,7 +149,7 @@ func exponentialBucket(value float64, scale int32) (low, high float64) {
 // exponentialScale returns the scale that the OpenTelemetry SDK chooses for sorted values: the finest one with enough
 // buckets.
 func exponentialScale(sorted []float64, buckets float64) int32 {
-	for scale := int32(svc.MaxHistogramScale); ; scale-- {
+	for scale := int32(domainmetric.MaxHistogramScale); ; scale-- {
 		place := func(value float64) float64 { return math.Ceil(math.Log2(value) * math.Exp2(float64(scale))) }
 		if place(sorted[len(sorted)-1])-place(sorted[0]) < buckets {
 			return scale
@@ -165,7 +165,7 @@ func (s *server) within(name string, sorted []float64, bucket func(exact float64
 	for agg, q := range map[string]float64{"p50": 0.5, "p95": 0.95, "p99": 0.99} {
 		exact := sorted[int(math.Ceil(q*float64(len(sorted))))-1]
 		low, high := bucket(exact)
-		for source, slack := range map[string]float64{"points": 1e-9, "rollups": svc.SketchAccuracy} {
+		for source, slack := range map[string]float64{"points": 1e-9, "rollups": domainmetric.SketchAccuracy} {
 			if got := s.percentile(name, agg, source); got < low*(1-slack) || got > high*(1+slack) {
 				s.t.Errorf("%s of %s by %s is %v; exact %v, bucket %v to %v", agg, name, source, got, exact, low, high)
 			}

@@ -8,11 +8,15 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"svc"
 	"svc/actors/apps"
 	"svc/actors/exports"
 	"svc/actors/grain"
 	"svc/cluster"
+	"svc/domain"
+	domainanalytics "svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/export"
+	"svc/domain/person"
 	"svc/http/api/analytics"
 	exportsapi "svc/http/api/exports"
 	peopleapi "svc/http/api/people"
@@ -53,20 +57,20 @@ func (n *node) exportRoutes() ([]route.Route, error) {
 type exportAccess struct{ node *node }
 
 // Reads returns an application with the grant of a person's role in it.
-func (a exportAccess) Reads(ctx context.Context, ref svc.AppRef, person string) (svc.Application, svc.Grant, error) {
+func (a exportAccess) Reads(ctx context.Context, ref domain.AppRef, person string) (domain.Application, domain.Grant, error) {
 	app, err := a.node.apps.Get(ctx, ref)
 	if err != nil {
-		return app, svc.Grant{}, err
+		return app, domain.Grant{}, err
 	}
 	role, err := a.node.identity.Role(ctx, ref.Org, person)
-	return app, svc.Grant{Role: role, Permissions: svc.EffectivePermissions(role, svc.Scopes())}, err
+	return app, domain.Grant{Role: role, Permissions: domain.EffectivePermissions(role, domain.Scopes())}, err
 }
 
 // collectExports collects the rows of exports. The owner of one partition collects the exports of an application.
 func (n *node) collectExports(ctx context.Context) error {
 	runner := &exports.Runner{
 		Actors: n.cluster, Open: n.openExports, Source: exportSource{n}, Files: n.db, Draw: rand.Uint32, Now: n.now, Logger: n.logger,
-		Owns: func(app svc.AppRef) bool {
+		Owns: func(app domain.AppRef) bool {
 			hash := fnv.New32a()
 			_, _ = hash.Write([]byte(app.String())) // never fails
 			_, owned := n.ownership.Owned(int(hash.Sum32() % uint32(n.config.Partitions)))
@@ -87,8 +91,8 @@ const (
 )
 
 // Page returns the next rows.
-func (s exportSource) Page(ctx context.Context, export *svc.Export, cursor string) (exports.Page, error) {
-	if err := s.node.syncSnapshot(ctx, "erasures", export.App.String()); err != nil { // afterwards, erased people are hidden
+func (s exportSource) Page(ctx context.Context, e *export.Export, cursor string) (exports.Page, error) {
+	if err := s.node.syncSnapshot(ctx, "erasures", e.App.String()); err != nil { // afterwards, erased people are hidden
 		return exports.Page{}, err
 	}
 	if cursor == "" { // an export includes everything that was accepted before its request
@@ -96,16 +100,16 @@ func (s exportSource) Page(ctx context.Context, export *svc.Export, cursor strin
 			return exports.Page{}, err
 		}
 	}
-	environment := svc.Environment{Slug: export.Environment, Number: export.EnvironmentNumber}
-	if export.Kind == svc.ExportPeople {
-		return s.people(ctx, export, environment, cursor)
+	environment := domain.Environment{Slug: e.Environment, Number: e.EnvironmentNumber}
+	if e.Kind == export.People {
+		return s.people(ctx, e, environment, cursor)
 	}
-	return s.events(ctx, export, environment, cursor)
+	return s.events(ctx, e, environment, cursor)
 }
 
 // events returns events from the end of the range to its beginning.
-func (s exportSource) events(ctx context.Context, export *svc.Export, environment svc.Environment, cursor string) (exports.Page, error) {
-	query := svc.EventQuery{Environment: environment, Name: export.Name, Before: &svc.EventKey{Ts: export.To}, Underway: true, Limit: exportedEvents}
+func (s exportSource) events(ctx context.Context, export *export.Export, environment domain.Environment, cursor string) (exports.Page, error) {
+	query := domainanalytics.EventQuery{Environment: environment, Name: export.Name, Before: &event.Key{Ts: export.To}, Underway: true, Limit: exportedEvents}
 	if err := readCursor(cursor, query.Before); err != nil {
 		return exports.Page{}, err
 	}
@@ -132,7 +136,7 @@ func (s exportSource) events(ctx context.Context, export *svc.Export, environmen
 }
 
 // fields returns the personal names that the application adds.
-func (s exportSource) fields(export *svc.Export) svc.PersonalFields {
+func (s exportSource) fields(export *export.Export) domain.PersonalFields {
 	app, there := s.node.collectors.Application(export.App)
 	if !there {
 		return nil
@@ -141,7 +145,7 @@ func (s exportSource) fields(export *svc.Export) svc.PersonalFields {
 }
 
 // oldest returns the earliest time of the events in an export.
-func (s exportSource) oldest(export *svc.Export) time.Time {
+func (s exportSource) oldest(export *export.Export) time.Time {
 	for _, app := range s.node.collectors.Applications() {
 		if kept := export.At.Add(-time.Duration(app.RetentionDays) * 24 * time.Hour); app.Ref() == export.App && kept.After(export.From) {
 			return kept
@@ -159,10 +163,10 @@ func passed(at, from, to time.Time) float64 {
 }
 
 // people returns people in the order of lists.
-func (s exportSource) people(ctx context.Context, export *svc.Export, environment svc.Environment, cursor string) (exports.Page, error) {
-	query := svc.PersonQuery{Environment: environment, Now: export.At, Limit: exportedPeople}
+func (s exportSource) people(ctx context.Context, export *export.Export, environment domain.Environment, cursor string) (exports.Page, error) {
+	query := person.Query{Environment: environment, Now: export.At, Limit: exportedPeople}
 	if cursor != "" {
-		query.After = &svc.PersonKey{}
+		query.After = &person.Key{}
 		if err := readCursor(cursor, query.After); err != nil {
 			return exports.Page{}, err
 		}

@@ -7,12 +7,15 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
 	"svc/actors/apps"
 	"svc/actors/flags"
 	"svc/actors/grain"
 	"svc/actors/people"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/flag"
+	domainingest "svc/domain/ingest"
+	"svc/domain/person"
 	flagsapi "svc/http/api/flags"
 	flagsurface "svc/http/flags"
 	"svc/http/ingest"
@@ -38,7 +41,7 @@ func (n *node) flagsModule() module {
 			memberships := &people.Memberships{Segments: n.segments(), Store: n.db, Now: n.now}
 			n.flags.persons = flags.NewPersons(n.db, flagSegments{n.collectors, memberships}, n.now, n.logger)
 			n.flags.recorder = &flags.Recorder{
-				Definitions: n.flags.definitions, Store: n.db, Applications: n.collectors.Applications, Policy: n.policies.Telemetry, Usage: func(counts svc.UsageCounts) { n.tallies.Add(counts) }, Name: n.random.ID("run_"), Now: n.now, Logger: n.logger,
+				Definitions: n.flags.definitions, Store: n.db, Applications: n.collectors.Applications, Policy: n.policies.Telemetry, Usage: func(counts domainingest.UsageCounts) { n.tallies.Add(counts) }, Name: n.random.ID("run_"), Now: n.now, Logger: n.logger,
 			}
 			return nil
 		},
@@ -60,7 +63,7 @@ func (n *node) flagsModule() module {
 func (n *node) flagRoutes() ([]route.Route, error) {
 	surface := &flagsurface.Flags{
 		Authority: ingest.Authority{Collectors: n.collectors, Current: n.current}, Definitions: n.flags.definitions, Persons: n.flags.persons, Exposures: n.flags.recorder,
-		Now: n.now, Origin: n.config.Origin(), Memory: &svc.FlagMemory{},
+		Now: n.now, Origin: n.config.Origin(), Memory: &flag.Memory{},
 	}
 	if n.vault != nil { // a node that is not open only lists its rows
 		key, err := n.vault.Key("streams of flags")
@@ -87,10 +90,10 @@ type flagSegments struct {
 }
 
 // SegmentsOf returns the ids of the segments that a person of an environment is in.
-func (s flagSegments) SegmentsOf(ctx context.Context, environment uint64, person *svc.Person) ([]string, error) {
-	visitor, _ := svc.ParsePersonID(person.ID)
+func (s flagSegments) SegmentsOf(ctx context.Context, environment uint64, p *person.Person) ([]string, error) {
+	visitor, _ := person.ParsePersonID(p.ID)
 	for _, app := range s.collectors.Applications() {
-		if slices.ContainsFunc(app.Environments, func(one svc.Environment) bool { return one.Number == environment }) {
+		if slices.ContainsFunc(app.Environments, func(one domain.Environment) bool { return one.Number == environment }) {
 			return s.memberships.SegmentsOf(ctx, app, environment, visitor)
 		}
 	}
@@ -106,11 +109,11 @@ type flagPreviews struct {
 // previewTime limits the look-up of a person for a preview.
 const previewTime = 3 * time.Second
 
-func (p flagPreviews) Set(ref svc.AppRef, environment string) *svc.FlagSet {
+func (p flagPreviews) Set(ref domain.AppRef, environment string) *flag.Set {
 	return p.definitions.Set(ref, environment)
 }
 
-func (p flagPreviews) Known(ctx context.Context, environment uint64, distinctID string) *svc.FlagPerson {
+func (p flagPreviews) Known(ctx context.Context, environment uint64, distinctID string) *flag.Person {
 	ctx, cancel := context.WithTimeout(ctx, previewTime)
 	defer cancel()
 	return p.persons.Known(ctx, environment, city.CH64([]byte(distinctID)))

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/flag"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/protos"
 )
 
@@ -20,7 +22,7 @@ type flagAnswer struct {
 		Enabled bool
 		Variant *string
 		Value   any
-		Reason  svc.FlagReason
+		Reason  flag.Reason
 		RuleID  string
 	}
 	Revision uint64
@@ -86,7 +88,7 @@ func TestAFlagFromDefinitionToResults(t *testing.T) {
 
 	answer := s.evaluateFlags(`{"distinctId":"u1","context":{"plan":"beta"}}`)
 	checkout := answer.Flags["checkout"]
-	if !answer.Flags["nav"].Enabled || answer.Flags["nav"].Reason != svc.FlagByDefault || checkout.Variant == nil || *checkout.Variant != "fast" || checkout.RuleID != "beta" {
+	if !answer.Flags["nav"].Enabled || answer.Flags["nav"].Reason != flag.ByDefault || checkout.Variant == nil || *checkout.Variant != "fast" || checkout.RuleID != "beta" {
 		t.Fatalf("the flags are %+v", answer)
 	}
 	t.Run("every protocol says the same", func(t *testing.T) { sameEverywhere(t, s, key) })
@@ -243,7 +245,7 @@ func archiveAndRestore(t *testing.T, s *server) {
 	if status, text, _ := s.sendFlags("DELETE", flagsPath+"/old", s.boot.Token, ""); status != 200 || !strings.Contains(string(text), `"archived":true`) {
 		t.Fatalf("archiving answers %d: %s", status, text)
 	}
-	if old := s.evaluateFlags(`{"distinctId":"u1"}`).Flags["old"]; old.Enabled || old.Reason != svc.FlagIsArchived {
+	if old := s.evaluateFlags(`{"distinctId":"u1"}`).Flags["old"]; old.Enabled || old.Reason != flag.IsArchived {
 		t.Errorf("an archived flag is %+v", old)
 	}
 	if status, _, _ := s.sendFlags("DELETE", flagsPath+"/old", s.boot.Token, ""); status != 409 {
@@ -322,7 +324,7 @@ func TestEvaluationsAreASignal(t *testing.T) {
 	b.putFlag("nav", fmt.Sprintf(navFlag, true))
 	b.putFlag("checkout", checkoutFlag)
 	environment := b.production()
-	evaluate := func(visitors int, fate func(visitor string) svc.Fate) {
+	evaluate := func(visitors int, fate func(visitor string) ingest.Fate) {
 		for n := range visitors {
 			visitor := fmt.Sprintf("visitor-%d", n)
 			b.evaluateFlags(`{"distinctId":"` + visitor + `"}`)
@@ -341,21 +343,21 @@ func TestEvaluationsAreASignal(t *testing.T) {
 			return nil
 		})
 	}
-	evaluate(10, func(string) svc.Fate { return svc.FateStored })
+	evaluate(10, func(string) ingest.Fate { return ingest.FateStored })
 	counted()
 	b.policy(`{"flags":{"sampleRate":0.5}}`)
-	evaluate(40, func(visitor string) svc.Fate {
-		if svc.InSample(protos.VisitorHash(environment, visitor), 0.5) {
-			return svc.FateStored
+	evaluate(40, func(visitor string) ingest.Fate {
+		if telemetry.InSample(protos.VisitorHash(environment, visitor), 0.5) {
+			return ingest.FateStored
 		}
-		return svc.FateSampled
+		return ingest.FateSampled
 	})
-	if b.sure[fateOf(svc.FateSampled)] == 0 || b.sure[fateOf(svc.FateStored)] == 20 {
+	if b.sure[fateOf(ingest.FateSampled)] == 0 || b.sure[fateOf(ingest.FateStored)] == 20 {
 		t.Fatalf("the sample is all or nothing: %v", b.sure)
 	}
 	counted()
 	b.policy(`{"flags":{"recordEvaluations":false}}`)
-	evaluate(5, func(string) svc.Fate { return svc.FateDisabled })
+	evaluate(5, func(string) ingest.Fate { return ingest.FateDisabled })
 	counted()
 	var list struct {
 		Data []struct {
@@ -369,4 +371,4 @@ func TestEvaluationsAreASignal(t *testing.T) {
 	}
 }
 
-func fateOf(of svc.Fate) fate { return fate{svc.SignalFlags, of} }
+func fateOf(of ingest.Fate) fate { return fate{ingest.SignalFlags, of} }

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/signin"
 	"svc/http/route"
 )
 
@@ -33,14 +34,14 @@ func TestEveryRouteOnTheRealServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.node.identity.CreateOrganization(ctx, stranger, svc.OrgSpec{Name: "Other"}); err != nil {
+	if _, err := s.node.identity.CreateOrganization(ctx, stranger, domain.OrgSpec{Name: "Other"}); err != nil {
 		t.Fatal(err)
 	}
-	_, foreign, err := s.node.identity.MintToken(ctx, svc.TokenOwner{User: stranger}, svc.TokenSpec{Name: "all", Scopes: svc.Scopes()})
+	_, foreign, err := s.node.identity.MintToken(ctx, domain.TokenOwner{User: stranger}, domain.TokenSpec{Name: "all", Scopes: domain.Scopes()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, session, err := s.node.identity.OpenSession(ctx, svc.SessionSpec{Person: stranger, By: svc.SessionOfOperator})
+	_, session, err := s.node.identity.OpenSession(ctx, signin.SessionSpec{Person: stranger, By: signin.SessionOfOperator})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/occurrence"
 	"svc/http/api/apitest"
 	"svc/storage/clickhouse/block"
 )
 
 // appendErrors appends the suite's errors to a block as an intake would.
-func appendErrors(t *testing.T, n *node, app svc.Application, block *block.Block) {
+func appendErrors(t *testing.T, n *node, app domain.Application, block *block.Block) {
 	t.Helper()
 	encode := func(value any) []byte {
 		text, err := json.Marshal(value)
@@ -20,11 +21,11 @@ func appendErrors(t *testing.T, n *node, app svc.Application, block *block.Block
 		return text
 	}
 	environment := app.Environments[0].Number
-	for _, occurrence := range apitest.FixtureErrors(n.now()) {
-		fingerprint := svc.Fingerprint(&occurrence, nil)
-		block.AppendOccurrence(&svc.OccurrenceRow{
-			Occurrence: occurrence, EnvironmentNumber: environment, Issue: svc.IssueNumber(environment, fingerprint), Fingerprint: fingerprint,
-			FramesJSON: encode(occurrence.Frames), BreadcrumbsJSON: encode(occurrence.Breadcrumbs), TagsJSON: encode(occurrence.Tags),
+	for _, o := range apitest.FixtureErrors(n.now()) {
+		fingerprint := occurrence.Fingerprint(&o, nil)
+		block.AppendOccurrence(&occurrence.Row{
+			Occurrence: o, EnvironmentNumber: environment, Issue: occurrence.IssueNumber(environment, fingerprint), Fingerprint: fingerprint,
+			FramesJSON: encode(o.Frames), BreadcrumbsJSON: encode(o.Breadcrumbs), TagsJSON: encode(o.Tags),
 			RetentionDays: uint32(app.RetentionDays),
 		})
 	}

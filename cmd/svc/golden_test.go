@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/settings"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/signin"
 	"svc/http/api/apitest"
 	"svc/storage/clickhouse/block"
 )
@@ -140,7 +142,7 @@ func sinceNoon(t *testing.T) func() time.Time {
 func fill(t *testing.T, n *node) apitest.World {
 	t.Helper()
 	ctx := t.Context()
-	person := func(email, name string) svc.User {
+	person := func(email, name string) domain.User {
 		user, err := n.identity.User(ctx, email, name)
 		if err != nil {
 			t.Fatal(err)
@@ -152,15 +154,15 @@ func fill(t *testing.T, n *node) apitest.World {
 		t.Fatal(err)
 	}
 	for _, org := range []struct {
-		owner           svc.User
+		owner           domain.User
 		name, app, slug string
 	}{{ada, "Acme", "Web", "acme"}, {glo, "Globex", "Shop", "globex"}} {
-		_, err := n.identity.CreateOrganization(ctx, org.owner, svc.OrgSpec{Name: org.name, Slug: org.slug})
+		_, err := n.identity.CreateOrganization(ctx, org.owner, domain.OrgSpec{Name: org.name, Slug: org.slug})
 		if err != nil {
 			t.Fatal(err)
 		}
-		app, err := n.apps.Create(ctx, org.slug, svc.AppSpec{
-			Name: org.app, Slug: svc.Slugify(org.app), Platform: "web", URL: "https://" + org.slug + ".example", Timezone: "Europe/Berlin", Modules: svc.Modules()[:8],
+		app, err := n.apps.Create(ctx, org.slug, domain.AppSpec{
+			Name: org.app, Slug: domain.Slugify(org.app), Platform: "web", URL: "https://" + org.slug + ".example", Timezone: "Europe/Berlin", Modules: domain.Modules()[:8],
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -169,45 +171,45 @@ func fill(t *testing.T, n *node) apitest.World {
 			store(t, n, app)
 		}
 	}
-	if _, err := n.identity.PutMember(ctx, "acme", svc.RoleOwner, svc.MemberSpec{Email: vic.Email, Role: svc.RoleViewer}); err != nil {
+	if _, err := n.identity.PutMember(ctx, "acme", domain.RoleOwner, domain.MemberSpec{Email: vic.Email, Role: domain.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
-	mint := func(kind svc.TokenKind, owner svc.TokenOwner, scopes ...svc.Scope) svc.Secret {
-		_, secret, err := n.identity.MintToken(ctx, owner, svc.TokenSpec{Name: string(kind), Scopes: scopes})
+	mint := func(kind domain.TokenKind, owner domain.TokenOwner, scopes ...domain.Scope) domain.Secret {
+		_, secret, err := n.identity.MintToken(ctx, owner, domain.TokenSpec{Name: string(kind), Scopes: scopes})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return secret
 	}
-	_, session, err := n.identity.OpenSession(ctx, svc.SessionSpec{Person: ada, By: svc.SessionOfOperator, Method: svc.SignInOperator})
+	_, session, err := n.identity.OpenSession(ctx, signin.SessionSpec{Person: ada, By: signin.SessionOfOperator, Method: signin.SignInOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return apitest.World{
 		Handler: n.handler, Server: true,
-		Owner: mint(svc.TokenPersonal, svc.TokenOwner{User: ada}, svc.Scopes()...), Reader: mint(svc.TokenPersonal, svc.TokenOwner{User: ada}, svc.ScopeRead),
-		Viewer:       mint(svc.TokenPersonal, svc.TokenOwner{User: vic}, svc.Scopes()...),
-		Organization: mint(svc.TokenOrganization, svc.TokenOwner{User: ada, Org: "acme"}, svc.Scopes()...),
+		Owner: mint(domain.TokenPersonal, domain.TokenOwner{User: ada}, domain.Scopes()...), Reader: mint(domain.TokenPersonal, domain.TokenOwner{User: ada}, domain.ScopeRead),
+		Viewer:       mint(domain.TokenPersonal, domain.TokenOwner{User: vic}, domain.Scopes()...),
+		Organization: mint(domain.TokenOrganization, domain.TokenOwner{User: ada, Org: "acme"}, domain.Scopes()...),
 		Session:      session,
 	}
 }
 
 // store inserts the suite's events as the stream would have, oldest first, each in the session of its session id.
-func store(t *testing.T, n *node, app svc.Application) {
+func store(t *testing.T, n *node, app domain.Application) {
 	t.Helper()
 	block := n.db.NewBlock()
-	sessions := map[string]*svc.Session{}
-	for _, event := range slices.Backward(apitest.Fixture(n.now())) {
-		ts := event.Ts.UnixMilli()
-		session := sessions[event.SessionID]
+	sessions := map[string]*event.Session{}
+	for _, e := range slices.Backward(apitest.Fixture(n.now())) {
+		ts := e.Ts.UnixMilli()
+		session := sessions[e.SessionID]
 		if session == nil {
-			session = &svc.Session{ID: event.SessionID, Started: ts, First: ts, Last: ts}
-			sessions[event.SessionID] = session
+			session = &event.Session{ID: e.SessionID, Started: ts, First: ts, Last: ts}
+			sessions[e.SessionID] = session
 		}
-		pageview := svc.IsPageview(event.Name)
-		delta := session.Add(svc.SessionStep{TsMs: ts, Pageview: pageview, Interactive: !pageview})
-		block.Append(&svc.EventRow{
-			Event: event, EnvironmentNumber: app.Environments[0].Number, SessionStartedMs: session.Started,
+		pageview := event.IsPageview(e.Name)
+		delta := session.Add(event.SessionStep{TsMs: ts, Pageview: pageview, Interactive: !pageview})
+		block.Append(&event.Row{
+			Event: e, EnvironmentNumber: app.Environments[0].Number, SessionStartedMs: session.Started,
 			Bounce: delta.Bounce, DurationMs: delta.DurationMs, RetentionDays: uint32(app.RetentionDays),
 		})
 	}
@@ -227,11 +229,11 @@ func store(t *testing.T, n *node, app svc.Application) {
 }
 
 // appendPeople appends the suite's people, in the environment staging, each event as the beginning of a session.
-func appendPeople(n *node, app svc.Application, block *block.Block) {
+func appendPeople(n *node, app domain.Application, block *block.Block) {
 	environment, _ := app.Environment("staging")
-	for _, event := range apitest.FixturePeople(n.now()) {
-		block.Append(&svc.EventRow{
-			Event: event, EnvironmentNumber: environment.Number, SessionStartedMs: event.Ts.UnixMilli(), RetentionDays: uint32(app.RetentionDays),
+	for _, e := range apitest.FixturePeople(n.now()) {
+		block.Append(&event.Row{
+			Event: e, EnvironmentNumber: environment.Number, SessionStartedMs: e.Ts.UnixMilli(), RetentionDays: uint32(app.RetentionDays),
 		})
 	}
 }

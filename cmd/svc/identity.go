@@ -8,12 +8,12 @@ import (
 	"strings"
 	"sync"
 
-	"svc"
 	"svc/actors/apps"
 	"svc/actors/enrich"
 	"svc/actors/grain"
 	"svc/actors/identity"
 	"svc/cluster"
+	"svc/domain"
 	"svc/http/api/accounts"
 	appsapi "svc/http/api/apps"
 	"svc/http/api/metrics"
@@ -25,13 +25,13 @@ import (
 // identityModule adds people, organizations, their tokens and ledgers.
 func (n *node) identityModule() module {
 	return module{name: "identity", kinds: func(node *grain.Node) []cluster.Kind {
-		return identity.Kinds(node, identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, svc.QueryPerMinute)})
+		return identity.Kinds(node, identity.Limits{Default: n.config.RateLimit, Query: min(n.config.RateLimit, domain.QueryPerMinute)})
 	}, routes: func() ([]route.Route, error) {
 		ports := accounts.Ports{
 			Organizations: organizations{n.identity, n.apps}, Members: n.identity, Invitations: n.identity, Tokens: n.identity, Passkeys: n.identity, Sessions: n.identity, Links: n.identity,
 			Seal: n.consoleSeal, Ledger: n.db, Client: n.describeClients(),
 			Limits: accounts.Limits{
-				PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, svc.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
+				PerMinute: n.config.RateLimit, AnalyticsPerMinute: min(n.config.RateLimit, domain.QueryPerMinute), ConcurrentQueries: n.concurrentQueries(),
 			},
 		}
 		if n.config.MailServer != "" {
@@ -94,14 +94,14 @@ func (o organizations) DeleteOrganization(ctx context.Context, org string) error
 	records, err := o.Identity.DeleteOrganization(ctx, org)
 	for _, record := range records {
 		if err == nil {
-			err = o.apps.Close(svc.WithCarrier(ctx, nil), record)
+			err = o.apps.Close(domain.WithCarrier(ctx, nil), record)
 		}
 	}
 	return err
 }
 
 // DeleteApplication deletes an application.
-func (o organizations) DeleteApplication(ctx context.Context, ref svc.AppRef) (svc.Application, error) {
+func (o organizations) DeleteApplication(ctx context.Context, ref domain.AppRef) (domain.Application, error) {
 	app, err := o.apps.Get(ctx, ref)
 	if err != nil {
 		return app, err

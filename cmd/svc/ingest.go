@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/adapter"
+	"svc/domain/event"
+	"svc/domain/occurrence"
 	"svc/http/admission"
 	"svc/http/ingest"
 	"svc/http/route"
@@ -49,13 +50,13 @@ func (n *node) drainSpool(ctx context.Context) error {
 
 // handOver writes spooled items to the log. A payload that is too long for the log is dropped and logged: a retry would
 // not help, and it would block the others.
-func (n *node) handOver(ctx context.Context, parts []svc.Part) error {
+func (n *node) handOver(ctx context.Context, parts []event.Part) error {
 	err := adapter.Producer{Producer: n.producer, Disk: n.disk}.Produce(ctx, parts)
 	if !errors.Is(err, kafka.ErrTooLarge) {
 		return err
 	}
 	for _, part := range parts {
-		err := adapter.Producer{Producer: n.producer, Disk: n.disk}.Produce(ctx, []svc.Part{part})
+		err := adapter.Producer{Producer: n.producer, Disk: n.disk}.Produce(ctx, []event.Part{part})
 		switch {
 		case errors.Is(err, kafka.ErrTooLarge):
 			n.logger.Error("dropping errors that are too long for the log", "partition", part.Partition, "bytes", len(part.Payload))
@@ -89,11 +90,11 @@ func (n *node) newSymbols() symbols {
 // symbols adapts the source maps to the ingest path.
 type symbols struct{ maps *sourcemaps.Maps }
 
-func (s symbols) Resolve(ctx context.Context, app string, keys []string, frame svc.Frame) svc.Frame {
+func (s symbols) Resolve(ctx context.Context, app string, keys []string, frame occurrence.Frame) occurrence.Frame {
 	at := sourcemaps.Place{File: frame.File, Function: frame.Function, Line: frame.Line, Column: frame.Column}
 	original, err := s.maps.Resolve(ctx, app, keys, at)
 	if err == nil {
-		return svc.Frame{File: original.File, Function: original.Function, Line: original.Line, Column: original.Column}
+		return occurrence.Frame{File: original.File, Function: original.Function, Line: original.Line, Column: original.Column}
 	}
 	_, broken := errors.AsType[*sourcemaps.BrokenError](err)
 	if frame.Unmapped = "its source map could not be read in time"; broken || errors.Is(err, sourcemaps.ErrNoMap) || errors.Is(err, sourcemaps.ErrNotMapped) {

@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"svc"
 	"svc/actors/assistant"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm/llmtest"
 )
 
@@ -38,7 +39,7 @@ func leaves(value any) (out []string) {
 
 // obedient obeys every text that it reads: the address in its instructions, the question, and finally the results of
 // the call in read. It makes no call twice.
-func obedient(read *atomic.Pointer[svc.ToolCall]) llmtest.Script {
+func obedient(read *atomic.Pointer[conversation.ToolCall]) llmtest.Script {
 	return func(_ int, body []byte) llmtest.Round {
 		var request struct {
 			Messages []struct{ Role, Content string }
@@ -93,9 +94,9 @@ type hostileTools struct {
 }
 
 // Execute is assistant.Tools.
-func (h hostileTools) Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error) {
+func (h hostileTools) Execute(ctx context.Context, secret domain.Secret, ref domain.AppRef, name string, input json.RawMessage) (conversation.ToolOutcome, error) {
 	if body, replaced := h.answer()[name]; replaced {
-		return svc.ToolOutcome{Status: 200, Body: []byte(body), RequestID: "req_hostile"}, nil
+		return conversation.ToolOutcome{Status: 200, Body: []byte(body), RequestID: "req_hostile"}, nil
 	}
 	return h.Tools.Execute(ctx, secret, ref, name, input)
 }
@@ -105,7 +106,7 @@ type place struct {
 	name string
 	// put stores texts there; read is the call by which a model reads them.
 	put  func(texts []string)
-	read svc.ToolCall
+	read conversation.ToolCall
 	// at returns the fields of the question's page if the place is its address.
 	at func(n int, text string) (path, search string)
 }
@@ -118,7 +119,7 @@ type injected struct {
 	*server
 	t       *testing.T
 	answers atomic.Pointer[map[string]string]
-	read    atomic.Pointer[svc.ToolCall]
+	read    atomic.Pointer[conversation.ToolCall]
 	sent    int
 }
 
@@ -202,14 +203,14 @@ func (i *injected) places() []place {
 func (i *injected) person(name string) string {
 	i.t.Helper()
 	ctx, email := context.Background(), name+"@acme.example"
-	if _, err := i.node.identity.PutMember(ctx, "acme", svc.RoleOwner, svc.MemberSpec{Email: email, Name: name, Role: svc.RoleOwner}); err != nil {
+	if _, err := i.node.identity.PutMember(ctx, "acme", domain.RoleOwner, domain.MemberSpec{Email: email, Name: name, Role: domain.RoleOwner}); err != nil {
 		i.t.Fatal(err)
 	}
 	user, err := i.node.identity.KnownUser(ctx, email)
 	if err != nil {
 		i.t.Fatal(err)
 	}
-	_, secret, err := i.node.identity.MintToken(ctx, svc.TokenOwner{User: user}, svc.TokenSpec{Name: name, Scopes: svc.Scopes()})
+	_, secret, err := i.node.identity.MintToken(ctx, domain.TokenOwner{User: user}, domain.TokenSpec{Name: name, Scopes: domain.Scopes()})
 	if err != nil {
 		i.t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func (i *injected) asked(token, question, path, search string) (attempts []strin
 		case "tool_call":
 			if f.data["name"] != reading {
 				input, _ := json.Marshal(f.data["input"]) // the input was JSON
-				attempts = append(attempts, f.data["name"].(string)+" "+svc.CanonicalJSON(input))
+				attempts = append(attempts, f.data["name"].(string)+" "+conversation.CanonicalJSON(input))
 			}
 		case "action":
 			executed++
@@ -245,7 +246,7 @@ func (i *injected) asked(token, question, path, search string) (attempts []strin
 func tried(texts []string) (out []string) {
 	for _, text := range texts {
 		for _, found := range obeyed.FindAllStringSubmatch(text, -1) {
-			out = append(out, found[1]+" "+svc.CanonicalJSON(json.RawMessage(found[2])))
+			out = append(out, found[1]+" "+conversation.CanonicalJSON(json.RawMessage(found[2])))
 		}
 	}
 	return out
@@ -282,7 +283,7 @@ func TestNothingThatStrangersWroteIsExecuted(t *testing.T) {
 	i.answers.Store(&map[string]string{})
 	i.server, _ = startAssisted(t, t.TempDir(), obedient(&i.read))
 	i.node.assistant.Tools = hostileTools{i.node.assistant.Tools, func() map[string]string { return *i.answers.Load() }}
-	i.read.Store(&svc.ToolCall{Name: "none"})
+	i.read.Store(&conversation.ToolCall{Name: "none"})
 
 	// The model obeys the member's text; without this control the rest would prove nothing.
 	if attempts, executed := i.asked(i.person("control"), `goals_create {"name":"Mine","kind":"event","match":"mine"}`, "", ""); len(attempts) != 1 || executed != 1 {

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 	"svc/http/mailing/mailtest"
 	"svc/http/passkey/passkeytest"
 )
@@ -153,7 +155,7 @@ func TestInvitationsAreMailed(t *testing.T) {
 	g.must("orgs", "create", "--name", "Elsewhere", "--owner", "proved@elsewhere.example")
 	stranger := func(email string) *passkeytest.Authenticator { // an earlier version admitted strangers in this way
 		device := passkeytest.New(t, consoleOrigin, "localhost")
-		person, _, err := g.node.identity.Register(t.Context(), svc.Link{User: svc.User{Email: email}}, svc.Passkey{Name: "Theirs", Party: "localhost", Credential: []byte(`{}`)})
+		person, _, err := g.node.identity.Register(t.Context(), signin.Link{User: domain.User{Email: email}}, conversation.Passkey{Name: "Theirs", Party: "localhost", Credential: []byte(`{}`)})
 		if err != nil || person.Email != email {
 			t.Fatal(person, err)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
 	"svc/actors/identity"
 	"svc/actors/pipeline"
 	"svc/cmd/svc/adapter"
@@ -19,6 +18,8 @@ import (
 	"svc/cmd/svc/operator"
 	"svc/cmd/svc/process"
 	"svc/cmd/svc/version"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/http/admin"
 	"svc/http/route"
 )
@@ -34,7 +35,7 @@ func (n *node) wireHTTP(context.Context) error {
 	}
 	n.handler, err = route.New(route.Config{
 		Routes: rows, Callers: n.callers, Authority: n.identity, Applications: n.apps, Reads: n.sinks.Read, Auditor: n.db,
-		Replays: &identity.Replays{Actors: n.cluster}, Ledger: n.ledgers(), Cursors: svc.NewCursors(key), Now: n.now,
+		Replays: &identity.Replays{Actors: n.cluster}, Ledger: n.ledgers(), Cursors: domain.NewCursors(key), Now: n.now,
 		PublicURL: n.config.PublicURL, Origin: n.config.Origin(), Revision: version.API, ConcurrentQueries: n.concurrentQueries(), ConcurrentStreams: n.concurrentQueries(),
 		Logger: n.logger, Registerer: n.registry,
 	})
@@ -61,7 +62,7 @@ func (n *node) concurrentQueries() int {
 	if n.config.RateLimit == 0 {
 		return 0
 	}
-	return svc.ConcurrentQueries
+	return domain.ConcurrentQueries
 }
 
 // adminHosts are the permitted host names of the operator's listener.
@@ -69,7 +70,7 @@ func (n *node) adminHosts() []string {
 	return append([]string{n.config.AdminAddr}, n.config.AdminHosts...)
 }
 
-func (n *node) adminHandler(token svc.Secret) http.Handler {
+func (n *node) adminHandler(token domain.Secret) http.Handler {
 	n.registerGauges()
 	checks := []admin.Check{
 		{Name: "start", Ready: n.start.Ready},
@@ -97,7 +98,7 @@ func (n *node) mover() *move.Mover {
 	return &move.Mover{
 		Store: n.db, Stream: n.stream, Environment: n.environmentOf, Replicated: n.config.ClickHouseCluster != "",
 		Erasing: func(environment uint64) bool {
-			return slices.ContainsFunc(n.erased.Open(), func(one svc.Erasure) bool { return one.EnvironmentNumber == environment })
+			return slices.ContainsFunc(n.erased.Open(), func(one person.Erasure) bool { return one.EnvironmentNumber == environment })
 		},
 		BlockAt: func(at time.Time) uint64 { return pipeline.NewBlockNumber(at, 0) },
 		Hold:    move.DefaultHold, Now: n.now, Logger: n.logger, Step: n.stepOfMove,
@@ -113,11 +114,11 @@ func (n *node) stepOfMove(name string) error {
 }
 
 // environmentOf finds an environment by the address of its application and its slug.
-func (n *node) environmentOf(app, slug string) (svc.Environment, error) {
+func (n *node) environmentOf(app, slug string) (domain.Environment, error) {
 	org, name, _ := strings.Cut(app, "/")
-	application, known := n.collectors.Application(svc.AppRef{Org: org, App: name})
+	application, known := n.collectors.Application(domain.AppRef{Org: org, App: name})
 	if !known {
-		return svc.Environment{}, svc.Errorf(svc.CodeNotFound, "There is no application %q; name it as organization/application.", app)
+		return domain.Environment{}, domain.Errorf(domain.CodeNotFound, "There is no application %q; name it as organization/application.", app)
 	}
 	slugs := make([]string, 0, len(application.Environments))
 	for _, environment := range application.Environments {
@@ -126,7 +127,7 @@ func (n *node) environmentOf(app, slug string) (svc.Environment, error) {
 		}
 		slugs = append(slugs, environment.Slug)
 	}
-	return svc.Environment{}, svc.Errorf(svc.CodeNotFound, "The application %s has no environment %q; it has %s.", app, slug, strings.Join(slugs, ", "))
+	return domain.Environment{}, domain.Errorf(domain.CodeNotFound, "The application %s has no environment %q; it has %s.", app, slug, strings.Join(slugs, ", "))
 }
 
 // backups returns the component that makes backups of this node.

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/health"
 	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
+	"svc/domain"
+	"svc/domain/event"
 	"svc/storage/kafka"
 	"svc/storage/kafka/broker"
 	statelog "svc/storage/kafka/state"
@@ -97,12 +98,12 @@ func (n *node) newRetention() *kafka.Retention {
 const storedTime = 10 * time.Second
 
 // awaitStored returns nil once any node has stored everything that was accepted before the call. It returns
-// svc.CodeUnavailable if that takes too long.
+// domain.CodeUnavailable if that takes too long.
 func (n *node) awaitStored(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storedTime)
 	defer cancel()
 	if err := n.consumer.AwaitCommitted(ctx, n.sinks.Hurry); err != nil {
-		return fmt.Errorf("%w: %w", svc.Unavailable("The store of what was accepted before", storedTime), err)
+		return fmt.Errorf("%w: %w", domain.Unavailable("The store of what was accepted before", storedTime), err)
 	}
 	return nil
 }
@@ -159,7 +160,7 @@ const gatherMost = 100 * time.Millisecond
 // streamHandler allows the consumer to be created before the stream that it feeds.
 type streamHandler struct{ node *node }
 
-func (h streamHandler) Assigned(ctx context.Context, a svc.LogAssignment) (map[int]int64, error) {
+func (h streamHandler) Assigned(ctx context.Context, a event.LogAssignment) (map[int]int64, error) {
 	starts, err := h.node.stream.Assigned(ctx, a)
 	if err == nil {
 		h.node.progress.Forget()
@@ -171,7 +172,7 @@ func (h streamHandler) Ending(ctx context.Context, generation int32) {
 	h.node.stream.Ending(ctx, generation)
 }
 
-func (h streamHandler) Records(ctx context.Context, partition int, records []svc.LogRecord, highWater int64) error {
+func (h streamHandler) Records(ctx context.Context, partition int, records []event.LogRecord, highWater int64) error {
 	h.node.progress.Read(partition, records)
 	return h.node.stream.Records(ctx, partition, records, highWater)
 }
@@ -199,7 +200,7 @@ func (n *node) openStateLog(ctx context.Context, brokers []string, dial kafka.Di
 func (n *node) followState(ctx context.Context) error { return n.owned.Begin(ctx, n.db.StateStore) }
 
 // sealEntries gives pending entries of changes their places in an organization's ledger.
-func (n *node) sealEntries(ctx context.Context, org string, left []svc.LeftEntry) error {
+func (n *node) sealEntries(ctx context.Context, org string, left []domain.LeftEntry) error {
 	return n.ledgers().Seal(ctx, org, left)
 }
 

@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"svc"
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/bridge"
 	"svc/cmd/svc/cli"
@@ -20,6 +19,7 @@ import (
 	"svc/cmd/svc/importer"
 	"svc/cmd/svc/settings"
 	"svc/cmd/svc/version"
+	"svc/domain"
 )
 
 // command is one sub-command.
@@ -84,7 +84,7 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		}
 		known = append(known, c.name)
 	}
-	fmt.Fprintf(stderr, "svc: there is no command %q%s\n\n", name, svc.DidYouMean(name, "svc ", known))
+	fmt.Fprintf(stderr, "svc: there is no command %q%s\n\n", name, domain.DidYouMean(name, "svc ", known))
 	usage(stderr)
 	return cli.ErrUsage
 }

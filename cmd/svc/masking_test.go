@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -78,14 +78,14 @@ func (s *server) plant(t *testing.T) map[string]string {
 func (s *server) viewerToken(t *testing.T) string {
 	t.Helper()
 	ctx := t.Context()
-	if _, err := s.node.identity.PutMember(ctx, "acme", svc.RoleOwner, svc.MemberSpec{Email: "viewer@acme.example", Name: "Vic", Role: svc.RoleViewer}); err != nil {
+	if _, err := s.node.identity.PutMember(ctx, "acme", domain.RoleOwner, domain.MemberSpec{Email: "viewer@acme.example", Name: "Vic", Role: domain.RoleViewer}); err != nil {
 		t.Fatal(err)
 	}
 	viewer, err := s.node.identity.KnownUser(ctx, "viewer@acme.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err := s.node.identity.MintToken(ctx, svc.TokenOwner{User: viewer}, svc.TokenSpec{Name: "viewer", Scopes: svc.Scopes()})
+	_, secret, err := s.node.identity.MintToken(ctx, domain.TokenOwner{User: viewer}, domain.TokenSpec{Name: "viewer", Scopes: domain.Scopes()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/alerting"
+	"svc/domain"
+	"svc/domain/alert"
 )
 
 // TestMeasuresOfAlertRules sends the data that rules watch, and measures rules of every kind.
@@ -25,33 +26,33 @@ func TestMeasuresOfAlertRules(t *testing.T) {
 	sent := time.Now()
 	environment := s.environment()
 	tests := []struct {
-		kind      svc.AlertKind
-		condition svc.AlertCondition
+		kind      alert.Kind
+		condition alert.Condition
 		want      string
 	}{
-		{svc.AlertMetric, svc.AlertCondition{Name: "latency", Agg: "sum"}, "20 true"},
-		{svc.AlertMetric, svc.AlertCondition{Name: "latency", Agg: "p95"}, "10 true"},
-		{svc.AlertMetric, svc.AlertCondition{Name: "latency", Agg: "avg", Labels: map[string]string{"zone": "eu"}}, "2.5 true"},
-		{svc.AlertMetric, svc.AlertCondition{Name: "latency", Agg: "sum", Labels: map[string]string{"zone": "moon"}}, "0 false"},
-		{svc.AlertVital, svc.AlertCondition{Vital: "LCP"}, "2400 true"},
-		{svc.AlertVital, svc.AlertCondition{Vital: "LCP", Path: "/"}, "1000 true"},
-		{svc.AlertVital, svc.AlertCondition{Vital: "CLS"}, "0 false"},
-		{svc.AlertErrorRate, svc.AlertCondition{}, "3 true"},
-		{svc.AlertErrorRate, svc.AlertCondition{Level: "warning"}, "1 true"},
-		{svc.AlertErrorRate, svc.AlertCondition{Per: "session"}, "1.5 true"},
-		{svc.AlertEventVolume, svc.AlertCondition{}, "3 true"},
-		{svc.AlertEventVolume, svc.AlertCondition{Name: "click"}, "1 true"},
+		{alert.Metric, alert.Condition{Name: "latency", Agg: "sum"}, "20 true"},
+		{alert.Metric, alert.Condition{Name: "latency", Agg: "p95"}, "10 true"},
+		{alert.Metric, alert.Condition{Name: "latency", Agg: "avg", Labels: map[string]string{"zone": "eu"}}, "2.5 true"},
+		{alert.Metric, alert.Condition{Name: "latency", Agg: "sum", Labels: map[string]string{"zone": "moon"}}, "0 false"},
+		{alert.Vital, alert.Condition{Vital: "LCP"}, "2400 true"},
+		{alert.Vital, alert.Condition{Vital: "LCP", Path: "/"}, "1000 true"},
+		{alert.Vital, alert.Condition{Vital: "CLS"}, "0 false"},
+		{alert.ErrorRate, alert.Condition{}, "3 true"},
+		{alert.ErrorRate, alert.Condition{Level: "warning"}, "1 true"},
+		{alert.ErrorRate, alert.Condition{Per: "session"}, "1.5 true"},
+		{alert.EventVolume, alert.Condition{}, "3 true"},
+		{alert.EventVolume, alert.Condition{Name: "click"}, "1 true"},
 	}
-	var rules []svc.AlertRule
+	var rules []alert.Rule
 	for _, test := range tests {
-		rules = append(rules, svc.AlertRule{AlertSpec: svc.AlertSpec{Kind: test.kind, WindowMinutes: 5, Condition: test.condition}, Number: environment})
+		rules = append(rules, alert.Rule{Spec: alert.Spec{Kind: test.kind, WindowMinutes: 5, Condition: test.condition}, Number: environment})
 	}
 	for at, empty := range map[time.Time]bool{sent: false, sent.Add(time.Hour): true} {
 		for i := range rules {
 			test := &tests[i]
 			want := test.want
 			if empty {
-				want = map[bool]string{true: "0 true", false: "0 false"}[test.kind == svc.AlertEventVolume || test.kind == svc.AlertErrorRate && test.condition.Per == ""]
+				want = map[bool]string{true: "0 true", false: "0 false"}[test.kind == alert.EventVolume || test.kind == alert.ErrorRate && test.condition.Per == ""]
 			}
 			if got, err := measureRule(t, alerting.StoredMeasures{Store: s.node.db}, &rules[i], at); err != nil || got != want {
 				t.Errorf("%s %+v at %s: %s, %v; want %s", test.kind, test.condition, at, got, err, want)
@@ -68,14 +69,14 @@ func TestMeasuresOfAlertRules(t *testing.T) {
 }
 
 // measureRule returns the value of a rule's condition over the stored rows.
-func measureRule(t *testing.T, m alerting.StoredMeasures, rule *svc.AlertRule, at time.Time) (string, error) {
+func measureRule(t *testing.T, m alerting.StoredMeasures, rule *alert.Rule, at time.Time) (string, error) {
 	t.Helper()
 	counter, counts := rule.Counter()
 	if !counts {
-		measured := m.Measure(t.Context(), []svc.AlertRule{*rule}, at)[0]
+		measured := m.Measure(t.Context(), []alert.Rule{*rule}, at)[0]
 		return fmt.Sprint(measured.Value, measured.Known), measured.Err
 	}
-	read := m.Read(t.Context(), []svc.AlertCounter{counter}, at, 0)[0]
+	read := m.Read(t.Context(), []alert.Counter{counter}, at, 0)[0]
 	value, known := counter.Value(rule.Agg(), at, read.Slots)
 	if value > 0 && len(read.Blocks) == 0 {
 		t.Errorf("%s %s was found in no block", rule.Kind, counter.Word)
@@ -86,7 +87,7 @@ func measureRule(t *testing.T, m alerting.StoredMeasures, rule *svc.AlertRule, a
 // environment returns the number of the first environment of the application.
 func (s *server) environment() uint64 {
 	s.t.Helper()
-	app, err := s.node.apps.Get(s.t.Context(), svc.AppRef{Org: "acme", App: "web"})
+	app, err := s.node.apps.Get(s.t.Context(), domain.AppRef{Org: "acme", App: "web"})
 	if err != nil {
 		s.t.Fatal(err)
 	}

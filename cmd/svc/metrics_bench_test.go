@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/metric"
 )
 
 // metricQueries is the folder of the queries against which reads of metrics are measured.
@@ -72,7 +72,7 @@ func (r *readsBench) loadMetrics(b *testing.B, points int) {
 	from := now.AddDate(0, 0, -31)
 	each := points / 3
 	step := float64(now.Add(-time.Minute).Sub(from).Milliseconds()) / (float64(each) / 40)
-	for _, kind := range svc.MetricKinds() {
+	for _, kind := range metric.Kinds() {
 		parameters := map[string]string{
 			"environment": r.environment, "name": "bench." + string(kind), "kind": string(kind), "points": strconv.Itoa(each),
 			"from_ms": strconv.FormatInt(from.UnixMilli(), 10), "step_ms": strconv.FormatFloat(step, 'f', -1, 64),
@@ -198,7 +198,7 @@ func (r *readsBench) metricsAgree(b *testing.B, t *metricTurn, file, query strin
 	rows := r.ask(b, query, parameters)
 	tolerance := 1e-9
 	if t.agg == "p95" {
-		tolerance = svc.SketchAccuracy
+		tolerance = metric.SketchAccuracy
 	}
 	if len(rows) != len(want) {
 		b.Fatalf("%s: %s has %d values, the API %d", t.name, file, len(rows), len(want))

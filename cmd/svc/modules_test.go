@@ -15,11 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/grain"
 	"svc/actors/pipeline"
 	"svc/cluster"
 	"svc/cmd/svc/settings"
+	"svc/domain"
+	"svc/domain/ingest"
 	"svc/http/route"
 )
 
@@ -45,7 +46,7 @@ var (
 	toyGet  = grain.On(toyKind, "get", (*toyCore).onGet, grain.Repeatable)
 )
 
-func (c *toyCore) Restore(entities []svc.Entity) (err error) {
+func (c *toyCore) Restore(entities []domain.Entity) (err error) {
 	c.count = toyCount{}
 	for _, entity := range entities {
 		c.count, err = grain.Decode[toyCount](entity)
@@ -78,8 +79,8 @@ func (y *toy) module() module {
 		},
 		routes: func() ([]route.Route, error) {
 			return []route.Route{{
-				Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/toys/{number}", Operation: "toys.get", Scope: svc.ScopeRead, Permission: svc.PermAppsRead,
-				Effect: route.Read, Rate: svc.RateDefault, Summary: "Count toys", Handler: route.Typed(y.get),
+				Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/toys/{number}", Operation: "toys.get", Scope: domain.ScopeRead, Permission: domain.PermAppsRead,
+				Effect: route.Read, Rate: domain.RateDefault, Summary: "Count toys", Handler: route.Typed(y.get),
 			}}, nil
 		},
 	}
@@ -127,7 +128,7 @@ type toyBlock struct {
 	counts map[uint64]int
 }
 
-func (b *toyBlock) Saw(_ int64, rows *svc.Rows) {
+func (b *toyBlock) Saw(_ int64, rows *ingest.Rows) {
 	for i := range rows.Events {
 		if rows.Events[i].Name == "toy" {
 			b.counts[rows.Events[i].EnvironmentNumber]++
@@ -157,7 +158,7 @@ func TestAModuleIsAdded(t *testing.T) {
 	s.settled()
 	var number uint64
 	for _, environment := range s.node.collectors.Applications()[0].Environments {
-		if environment.Slug == svc.DefaultEnvironment {
+		if environment.Slug == domain.DefaultEnvironment {
 			number = environment.Number
 		}
 	}
@@ -175,7 +176,7 @@ func TestTheGuideNamesEveryMemberOfAModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, _ := strings.Cut(string(guide), "### Add a module")
+	_, list, _ := strings.Cut(string(guide), "## The first module")
 	list, _, _ = strings.Cut(list, "\n## ")
 	for member := range reflect.TypeFor[module]().Fields() {
 		if !strings.Contains(list, "`"+member.Name+"`") {

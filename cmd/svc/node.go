@@ -12,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"svc"
 	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/assistant"
@@ -33,6 +32,7 @@ import (
 	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/process"
 	"svc/cmd/svc/settings"
+	"svc/domain/event"
 	"svc/http/admission"
 	"svc/http/docs"
 	"svc/http/route"
@@ -308,7 +308,7 @@ func (n *node) unreadInterval() time.Duration {
 }
 
 // stored reports committed positions to the gauge of the records' age.
-func (n *node) stored(positions []svc.LogPosition) {
+func (n *node) stored(positions []event.LogPosition) {
 	n.progress.Stored(positions)
 	n.backlog.Stored(positions)
 }

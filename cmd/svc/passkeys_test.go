@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm/llmtest"
 	"svc/http/passkey/passkeytest"
 )
@@ -42,7 +42,7 @@ func (s *server) renaming(t *testing.T) string {
 // MCP with them, and tries everything that must fail.
 func TestADestructiveActionIsConfirmedWithAPasskey(t *testing.T) {
 	renames := 0
-	model := llmtest.Serve(t, svc.ProviderOpenAI, func(_ int, body []byte) llmtest.Round {
+	model := llmtest.Serve(t, conversation.ProviderOpenAI, func(_ int, body []byte) llmtest.Round {
 		if strings.Contains(string(body), `"role":"tool"`) {
 			return said("It is renamed.")
 		}

@@ -8,13 +8,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
 	"svc/actors/alerting"
 	"svc/actors/apps"
 	"svc/actors/conversations"
 	"svc/actors/people"
 	"svc/actors/pipeline"
 	"svc/cmd/svc/adapter"
+	"svc/domain"
+	"svc/domain/person"
 	peopleapi "svc/http/api/people"
 	"svc/http/route"
 	peoplestore "svc/storage/clickhouse/people"
@@ -69,7 +70,7 @@ func (n *node) segments() *people.Segments {
 func (n *node) people() *people.People { return &people.People{Actors: n.cluster} }
 
 // hideErased hides erased people from all reads of this node as soon as it receives the erasure.
-func (n *node) hideErased(open []svc.Erasure, environments []uint64) {
+func (n *node) hideErased(open []person.Erasure, environments []uint64) {
 	n.db.PeopleStore.Hide(open)
 	n.db.Forget(environments)
 	for _, environment := range environments {
@@ -91,7 +92,7 @@ func (n *node) keepPeople(ctx context.Context) error {
 func (n *node) removeErased(ctx context.Context) error {
 	n.db.Forget(n.erased.Environments()) // the file of past days may predate the erasures
 	eraser := &peoplestore.Eraser{
-		IDs:   func(one svc.Erasure) []uint64 { return n.erased.Visitors().IDs(one.EnvironmentNumber, one.Visitors) },
+		IDs:   func(one person.Erasure) []uint64 { return n.erased.Visitors().IDs(one.EnvironmentNumber, one.Visitors) },
 		Store: n.db.PeopleStore, Owns: func() bool { _, owned := n.ownership.Owned(0); return owned },
 		Open: n.erased.Open, Withdraw: n.exports().Withdraw, Count: n.people().CountErasure, Note: n.people().NoteErasure, Changed: n.db.ReadStore.Forget, Settle: n.config.ErasureDelay, Now: n.now, Logger: n.logger,
 	}
@@ -107,7 +108,7 @@ func (s splitting) Tied(ctx context.Context, environment, visitor uint64) (bool,
 }
 
 // Split removes an id from its person.
-func (s splitting) Split(ctx context.Context, environment uint64, split svc.PersonSplit) error {
+func (s splitting) Split(ctx context.Context, environment uint64, split person.Split) error {
 	return s.node.db.Split(ctx, environment, split)
 }
 
@@ -125,23 +126,23 @@ type erasing struct {
 
 // Customer returns the person with a distinct id. If only billing knows the id, the person consists of that id alone.
 // It fails with not_found if nothing is known of the id.
-func (e erasing) Customer(ctx context.Context, environment uint64, id string) (svc.Person, error) {
+func (e erasing) Customer(ctx context.Context, environment uint64, id string) (person.Person, error) {
 	erased, number := e.node.erased.Visitors(), peoplestore.VisitorNumber(id)
 	visitor := number ^ erased.Life(environment, number, e.node.now().UnixMilli())
-	person, err := e.node.db.Person(ctx, environment, visitor)
-	if svc.CodeOf(err) != svc.CodeNotFound {
-		return person, err
+	p, err := e.node.db.Person(ctx, environment, visitor)
+	if domain.CodeOf(err) != domain.CodeNotFound {
+		return p, err
 	}
 	billed, err := e.node.db.Billed(ctx, environment, id, erased.ErasedAt(environment, number))
 	if err != nil || !billed {
-		return person, cmp.Or(err, error(svc.NotFound("person")))
+		return p, cmp.Or(err, error(domain.NotFound("person")))
 	}
-	return svc.Person{Number: visitor, ID: svc.PersonID(visitor), DistinctID: id, DistinctIDs: []string{id}, Members: []uint64{visitor}}, nil
+	return person.Person{Number: visitor, ID: person.ID(visitor), DistinctID: id, DistinctIDs: []string{id}, Members: []uint64{visitor}}, nil
 }
 
 // Erase hides a person everywhere. After a crash before its end, the person is either unchanged or hidden; the caller
 // retries.
-func (e erasing) Erase(ctx context.Context, person *svc.Person, erasure svc.Erasure) (svc.Erasure, error) {
+func (e erasing) Erase(ctx context.Context, person *person.Person, erasure person.Erasure) (person.Erasure, error) {
 	var life [8]byte
 	_, _ = rand.Read(life[:]) // never fails
 	erasure.Life = binary.LittleEndian.Uint64(life[:])

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/person"
 )
 
 // TestAMergeThatIsRepeatedMergesOnce kills a server repeatedly while it merges people. It repeats each merge under its
@@ -81,7 +81,7 @@ func (s *server) mergedOnce(t *testing.T, ids map[string]string, pairs int) {
 	for n := range pairs {
 		merges := 0
 		for _, entry := range s.get(appPath + "/people/" + ids[fmt.Sprint("one", n)] + "/timeline")["data"].([]any) {
-			if entry.(map[string]any)["title"] == string(svc.ActivityMerge) {
+			if entry.(map[string]any)["title"] == string(person.ActivityMerge) {
 				merges++
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/export"
 	"svc/http/route"
 )
 
@@ -102,8 +102,8 @@ func TestAnApplicationsPersonalFieldsAreMaskedEverywhere(t *testing.T) {
 		}
 	}
 	for token, want := range map[string]bool{viewer: false, s.boot.Token: true} {
-		for _, kind := range []svc.ExportKind{svc.ExportEvents, svc.ExportPeople} {
-			for _, format := range []svc.ExportFormat{svc.ExportNDJSON, svc.ExportCSV} {
+		for _, kind := range []export.Kind{export.Events, export.People} {
+			for _, format := range []export.Format{export.NDJSON, export.CSV} {
 				one := s.export(t, token, fmt.Sprintf(`{"kind":%q,"format":%q}`, kind, format))
 				if file := s.fetch(one["url"]); file.status != 200 || shows(file.body) != want {
 					t.Errorf("the export of %s as %s (the value is to be shown: %t): %d %s", kind, format, want, file.status, file.body)

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -183,7 +183,7 @@ func TestDefinitionsOfPersonalDataNeedTheRight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, minted, err := s.node.identity.MintToken(t.Context(), svc.TokenOwner{User: user}, svc.TokenSpec{Name: "member", Scopes: svc.Scopes()})
+	_, minted, err := s.node.identity.MintToken(t.Context(), domain.TokenOwner{User: user}, domain.TokenSpec{Name: "member", Scopes: domain.Scopes()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestDefinitionsOfPersonalDataNeedTheRight(t *testing.T) {
 		"flag on an odd name":            {"PUT", "/flags/x2", condition("trait.workPhone", "eq", "1"), false},
 		"flag on a part of a trait":      {"PUT", "/flags/x3", condition("trait.plan", "contains", "a"), false},
 		"flag on an address":             {"PUT", "/flags/x4", condition("distinctId", "eq", planted["e-mail"]), false},
-		"flag with a masked value":       {"PUT", "/flags/x5", condition("distinctId", "eq", svc.MaskText(planted["e-mail"])), false},
+		"flag with a masked value":       {"PUT", "/flags/x5", condition("distinctId", "eq", domain.MaskText(planted["e-mail"])), false},
 		"plain flag":                     {"PUT", "/flags/x6", condition("trait.plan", "eq", "pro"), true},
 		"preview of a personal flag":     {"POST", "/flags/" + definitions["flags"] + "/preview", `{"distinctId":"u-1"}`, false},
 		"preview with an address":        {"POST", "/flags/x6/preview", `{"distinctId":"` + planted["e-mail"] + `"}`, false},

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/alerting"
+	"svc/domain"
 )
 
 // stored waits until production has a number of events.
@@ -169,10 +169,10 @@ func TestAnActorThatCannotBeReadDelaysNobody(t *testing.T) {
 	s := startServer(t, dir, nil)
 	s.post(appPath+"/alerts", `{"name":"News","kind":"new_issue"}`)
 	s.settled()
-	broken := svc.Entity{
-		Owner: alerting.KindAlerting + "/acme/web", Kind: "alert_told", ID: "1", Payload: []byte("{"), Version: svc.Version{Generation: 1 << 20, Sequence: 1},
+	broken := domain.Entity{
+		Owner: alerting.KindAlerting + "/acme/web", Kind: "alert_told", ID: "1", Payload: []byte("{"), Version: domain.Version{Generation: 1 << 20, Sequence: 1},
 	}
-	if err := s.node.db.Put(t.Context(), []svc.Entity{broken}, nil, svc.Trail{}); err != nil {
+	if err := s.node.db.Put(t.Context(), []domain.Entity{broken}, nil, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	s.stopped()
@@ -186,7 +186,7 @@ func TestAnActorThatCannotBeReadDelaysNobody(t *testing.T) {
 		t.Fatalf("%d actors are told later, want 1", waiting)
 	}
 	broken.Deleted, broken.Payload, broken.Version.Sequence = true, nil, 2
-	if err := again.node.db.Put(t.Context(), []svc.Entity{broken}, nil, svc.Trail{}); err != nil {
+	if err := again.node.db.Put(t.Context(), []domain.Entity{broken}, nil, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the rule fires", func() error {

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	log "svc/storage/kafka/state"
 )
 
@@ -41,7 +41,7 @@ func (s *server) answers() map[string]string {
 		}
 		out[path] = string(got.body)
 	}
-	rows, _, err := s.node.db.AuditRows(context.Background(), svc.AuditQuery{Limit: 1000})
+	rows, _, err := s.node.db.AuditRows(context.Background(), domain.AuditQuery{Limit: 1000})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"hash/fnv"
 
-	"svc"
 	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/live"
 	"svc/actors/reports"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	"svc/domain/goal"
+	"svc/domain/report"
 	reportsapi "svc/http/api/reports"
 	"svc/http/outbound"
 	"svc/http/route"
@@ -63,14 +67,14 @@ func (n *node) sendReports(ctx context.Context) error {
 	}
 	runner := &reports.Runner{
 		Actors: n.cluster, Known: n.reports, Traffic: reportTraffic{n, &live.Presence{Actors: n.cluster}}, Sender: sender, Now: n.now, Logger: n.logger,
-		Owns: func(app svc.AppRef) bool {
+		Owns: func(app domain.AppRef) bool {
 			hash := fnv.New32a()
 			_, _ = hash.Write([]byte(app.String())) // never fails
 			_, owned := n.ownership.Owned(int(hash.Sum32() % uint32(n.config.Partitions)))
 			return owned
 		},
 		App: n.collectors.Application,
-		Unsubscribe: func(app svc.AppRef, report, recipient string) string {
+		Unsubscribe: func(app domain.AppRef, report, recipient string) string {
 			return publicURL + links.Path(app, report, recipient)
 		},
 	}
@@ -85,29 +89,29 @@ type reportTraffic struct {
 
 // ReportContent returns the numbers of a period. E-mail-like values of pages and sources are masked, because a
 // recipient need not be a member.
-func (t reportTraffic) ReportContent(ctx context.Context, app *svc.Application, report *svc.Report, period svc.ReportPeriod) (content svc.ReportContent, err error) {
-	window, problem := svc.ParseWindow(period.Range(), t.node.now(), app.Location())
+func (t reportTraffic) ReportContent(ctx context.Context, app *domain.Application, r *report.Report, period report.Period) (content report.Content, err error) {
+	window, problem := domain.ParseWindow(period.Range(), t.node.now(), app.Location())
 	if problem != nil {
-		return content, svc.Invalid(*problem)
+		return content, domain.Invalid(*problem)
 	}
 	if err := t.node.awaitStored(ctx); err != nil { // the period is over, and its last rows may wait in the log
 		return content, err
 	}
-	goals, err := t.node.apps.Goals(ctx, report.App)
+	goals, err := t.node.apps.Goals(ctx, r.App)
 	if err != nil {
 		return content, err
 	}
-	scope := svc.AnalyticsScope{App: report.App, Environment: svc.Environment{Slug: report.Environment, Number: report.Number}, Window: window}
-	if content.Overview, err = t.node.db.Overview(ctx, scope, svc.Matchers(goals)); err != nil {
+	scope := analytics.Scope{App: r.App, Environment: domain.Environment{Slug: r.Environment, Number: r.Number}, Window: window}
+	if content.Overview, err = t.node.db.Overview(ctx, scope, goal.Matchers(goals)); err != nil {
 		return content, err
 	}
-	for dimension, into := range map[svc.Dimension]*[]svc.ReportValue{svc.DimPath: &content.Pages, svc.DimSource: &content.Sources} {
-		found, err := t.node.db.Breakdown(ctx, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: svc.ReportRows}, nil)
+	for dimension, into := range map[filter.Dimension]*[]report.Value{filter.DimPath: &content.Pages, filter.DimSource: &content.Sources} {
+		found, err := t.node.db.Breakdown(ctx, analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: report.Rows}, nil)
 		if err != nil {
 			return content, err
 		}
 		for i := range found.Rows {
-			*into = append(*into, svc.ReportValue{Value: svc.MaskShapes(found.Rows[i].Value), Visitors: found.Rows[i].Visitors})
+			*into = append(*into, report.Value{Value: domain.MaskShapes(found.Rows[i].Value), Visitors: found.Rows[i].Visitors})
 		}
 	}
 	counts, err := t.node.db.GoalCounts(ctx, scope, goals)

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/live"
+	"svc/domain"
+	"svc/domain/report"
 )
 
 // mailServer accepts letters until the test ends, and passes them on.
@@ -116,18 +117,18 @@ func TestAReportReachesItsRecipients(t *testing.T) {
 		t.Errorf("leaving: %d, %v", got.status, recipients())
 	}
 
-	found, there := s.node.collectors.Application(svc.AppRef{Org: "acme", App: "web"})
+	found, there := s.node.collectors.Application(domain.AppRef{Org: "acme", App: "web"})
 	if !there {
 		t.Fatal("the application is not known")
 	}
 	environment, _ := found.Environment("production")
 	today := now.In(found.Location()).Format(time.DateOnly)
-	report := svc.Report{ID: made["id"].(string), App: found.Ref(), ReportSpec: svc.ReportSpec{Kind: svc.ReportWeekly, Environment: "production", Number: environment.Number}}
-	content, err := reportTraffic{s.node, &live.Presence{Actors: s.node.cluster}}.ReportContent(t.Context(), found, &report, svc.ReportPeriod{From: today, To: today})
+	r := report.Report{ID: made["id"].(string), App: found.Ref(), Spec: report.Spec{Kind: report.Weekly, Environment: "production", Number: environment.Number}}
+	content, err := reportTraffic{s.node, &live.Presence{Actors: s.node.cluster}}.ReportContent(t.Context(), found, &r, report.Period{From: today, To: today})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if content.Overview.Current.Visitors != 3 || len(content.Pages) != 1 || content.Pages[0] != (svc.ReportValue{Value: "/hello", Visitors: 3}) {
+	if content.Overview.Current.Visitors != 3 || len(content.Pages) != 1 || content.Pages[0] != (report.Value{Value: "/hello", Visitors: 3}) {
 		t.Errorf("%+v", content)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"svc"
 	"svc/cmd/svc/backup"
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
+	"svc/domain/event"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
 	snapshots "svc/storage/clickhouse/backup"
@@ -330,7 +330,7 @@ func (r *restore) produce(ctx context.Context) (err error) {
 	go func() { ended <- r.node.producer.Run(running) }()
 	defer func() { stop(); err = errors.Join(err, <-ended) }()
 	records, err := backup.ReadLog(r.dir, func(partition int, payload []byte) error {
-		if err := r.node.producer.Produce(ctx, []svc.Part{{Partition: partition, Payload: payload}}); err != nil {
+		if err := r.node.producer.Produce(ctx, []event.Part{{Partition: partition, Payload: payload}}); err != nil {
 			return fmt.Errorf("writing the log: %w", err)
 		}
 		return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/destination"
 )
 
 // held is a chat that answers no message until it is released.
@@ -118,7 +118,7 @@ func TestNoChatHearsOfTheSameAfterARestore(t *testing.T) {
 		return nil
 	})
 	for _, row := range parked {
-		if row["error"] != svc.OlderThanRestore {
+		if row["error"] != destination.OlderThanRestore {
 			t.Errorf("a delivery is %v", row)
 		}
 	}
@@ -147,7 +147,7 @@ func TestNoChatHearsOfTheSameAfterARestore(t *testing.T) {
 	})
 	c.stopped()
 	c.server = startServer(t, folder, watched())
-	if status, answer := c.replay(toChat, `{"deliveryId":"`+svc.DispatchID(toChat, "order-waiting")+`"}`); status != 200 || answer["replayed"] != 1.0 {
+	if status, answer := c.replay(toChat, `{"deliveryId":"`+destination.DispatchID(toChat, "order-waiting")+`"}`); status != 200 || answer["replayed"] != 1.0 {
 		t.Fatalf("replaying: %d %v", status, answer)
 	}
 	hears("the chat is told of what is replayed", chat, "order-waiting", "order-logged", "order-later", "order-waiting")

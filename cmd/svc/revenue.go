@@ -6,12 +6,13 @@ import (
 	"context"
 	"slices"
 
-	"svc"
 	"svc/actors/apps"
 	"svc/actors/billing"
 	"svc/actors/grain"
 	"svc/cluster"
 	"svc/cmd/svc/adapter"
+	"svc/domain"
+	"svc/domain/person"
 	peopleapi "svc/http/api/people"
 	revenueapi "svc/http/api/revenue"
 	billinghooks "svc/http/billing"
@@ -75,12 +76,12 @@ func (n *node) wireRevenue() error {
 }
 
 // bills reports whether an application has the module revenue.
-func (n *node) bills(ctx context.Context, ref svc.AppRef) (bool, error) {
+func (n *node) bills(ctx context.Context, ref domain.AppRef) (bool, error) {
 	app, err := n.apps.Get(ctx, ref)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return false, nil
 	}
-	return slices.Contains(app.Modules, svc.ModuleRevenue), err
+	return slices.Contains(app.Modules, domain.ModuleRevenue), err
 }
 
 // billed returns people with their revenue.
@@ -95,7 +96,7 @@ type billedPeople struct {
 }
 
 // People returns a page of people.
-func (b billedPeople) People(ctx context.Context, query svc.PersonQuery) (svc.PersonList, error) {
+func (b billedPeople) People(ctx context.Context, query person.Query) (person.List, error) {
 	list, err := b.people.People(ctx, query)
 	if err != nil || len(list.Rows) == 0 {
 		return list, err
@@ -104,22 +105,22 @@ func (b billedPeople) People(ctx context.Context, query svc.PersonQuery) (svc.Pe
 }
 
 // Person returns one person.
-func (b billedPeople) Person(ctx context.Context, environment, visitor uint64) (svc.Person, error) {
-	person, err := b.people.Person(ctx, environment, visitor)
+func (b billedPeople) Person(ctx context.Context, environment, visitor uint64) (person.Person, error) {
+	p, err := b.people.Person(ctx, environment, visitor)
 	if err != nil {
-		return person, err
+		return p, err
 	}
-	people := []svc.Person{person}
+	people := []person.Person{p}
 	err = b.bill(ctx, environment, people)
 	return people[0], err
 }
 
 // bill sets the revenue of people of an environment.
-func (b billedPeople) bill(ctx context.Context, environment uint64, people []svc.Person) error {
+func (b billedPeople) bill(ctx context.Context, environment uint64, people []person.Person) error {
 	ledger, err := b.node.subscribed.store.RevenueLedger(ctx, environment, "")
 	if err != nil {
 		return err
 	}
-	svc.AddRevenue(ledger, people, b.node.now())
+	person.AddRevenue(ledger, people, b.node.now())
 	return nil
 }

@@ -5,7 +5,8 @@ package main
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/revenue"
 	peopleapi "svc/http/api/people"
 	revenueapi "svc/http/api/revenue"
 	billinghooks "svc/http/billing"
@@ -28,29 +29,29 @@ func (n *node) revenueModule() module {
 
 // errAbsent returns the error that the module is absent.
 func errAbsent() error {
-	return svc.Errorf(svc.CodeNotAvailable, "This deployment was built without the module revenue.")
+	return domain.Errorf(domain.CodeNotAvailable, "This deployment was built without the module revenue.")
 }
 
 // List returns the error that the module is absent.
-func (subscriptions) List(context.Context, svc.AppRef) ([]svc.ConnectedBilling, error) {
+func (subscriptions) List(context.Context, domain.AppRef) ([]revenue.ConnectedBilling, error) {
 	return nil, errAbsent()
 }
 
 // Put returns the error that the module is absent.
-func (subscriptions) Put(context.Context, *svc.Application, string, svc.BillingSpec, svc.Secret, svc.Secret) (svc.ConnectedBilling, error) {
-	return svc.ConnectedBilling{}, errAbsent()
+func (subscriptions) Put(context.Context, *domain.Application, string, revenue.BillingSpec, domain.Secret, domain.Secret) (revenue.ConnectedBilling, error) {
+	return revenue.ConnectedBilling{}, errAbsent()
 }
 
 // Delete returns the error that the module is absent.
-func (subscriptions) Delete(context.Context, svc.AppRef, string) (svc.ConnectedBilling, error) {
-	return svc.ConnectedBilling{}, errAbsent()
+func (subscriptions) Delete(context.Context, domain.AppRef, string) (revenue.ConnectedBilling, error) {
+	return revenue.ConnectedBilling{}, errAbsent()
 }
 
 // Connected returns no connectors.
-func (subscriptions) Connected(svc.AppRef, uint64) []svc.ConnectedBilling { return nil }
+func (subscriptions) Connected(domain.AppRef, uint64) []revenue.ConnectedBilling { return nil }
 
 // RevenueLedger returns the error that the module is absent.
-func (subscriptions) RevenueLedger(context.Context, uint64, string) (*svc.Ledger, error) {
+func (subscriptions) RevenueLedger(context.Context, uint64, string) (*revenue.Ledger, error) {
 	return nil, errAbsent()
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/issue"
 )
 
 // missingSource is a map whose one segment names a missing source.
@@ -72,7 +72,7 @@ func TestABrokenMapLosesNoError(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
 	app := object(t, s.call("GET", appPath, s.boot.Token, nil, nil).body)["id"].(string)
 	const debugID = "11111111-2222-3333-4444-555555555555"
-	err := s.node.db.PutSourceMaps(t.Context(), app, time.Now(), []svc.SourceMap{{DebugID: debugID, URL: "~/a.js", Release: "shop@1", Content: []byte(missingSource)}})
+	err := s.node.db.PutSourceMaps(t.Context(), app, time.Now(), []issue.SourceMap{{DebugID: debugID, URL: "~/a.js", Release: "shop@1", Content: []byte(missingSource)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 	"svc/storage/kafka"
 )
 
@@ -178,8 +178,8 @@ func TestBadInputIsAnsweredAndDisturbsNothing(t *testing.T) {
 		{"nobody", "/events", public, `{"name":"x"}`, nil, 400, "distinctId or anonymousId"},
 		{"unknown type", "/batch", public, `{"items":[{"type":"telepathy","distinctId":"u"}]}`, nil, 400, "unknown_type"},
 		{"no items", "/batch", public, `{"items":[]}`, nil, 400, "no item"},
-		{"oversize body", "/events", public, `{"name":"x","distinctId":"u","properties":{"a":"` + strings.Repeat("a", svc.MaxRequestBytes) + `"}}`, nil, 413, "payload_too_large"},
-		{"oversize event", "/events", public, `{"name":"x","distinctId":"u","properties":{"a":"` + strings.Repeat("a", svc.MaxEventBytes) + `"}}`, nil, 400, "too_large"},
+		{"oversize body", "/events", public, `{"name":"x","distinctId":"u","properties":{"a":"` + strings.Repeat("a", event.MaxRequestBytes) + `"}}`, nil, 413, "payload_too_large"},
+		{"oversize event", "/events", public, `{"name":"x","distinctId":"u","properties":{"a":"` + strings.Repeat("a", event.MaxEventBytes) + `"}}`, nil, 400, "too_large"},
 		{"properties of 60 KiB", "/events", public, `{"name":"large","id":"large","distinctId":"u","properties":{"a":"` + strings.Repeat("a", 60<<10) + `"}}`, nil, 202, `"accepted":1`},
 		{"bad gzip", "/events", public, "\x1f\x8bnonsense", map[string]string{"Content-Encoding": "gzip"}, 400, "invalid_encoding"},
 		{"unknown encoding", "/events", public, "{}", map[string]string{"Content-Encoding": "lzma"}, 415, "unsupported_media_type"},
@@ -207,7 +207,7 @@ func TestBadInputIsAnsweredAndDisturbsNothing(t *testing.T) {
 			}
 		})
 	}
-	bomb := gzipped(t, bytes.Repeat([]byte("0"), svc.MaxInflatedBytes+2))
+	bomb := gzipped(t, bytes.Repeat([]byte("0"), event.MaxInflatedBytes+2))
 	if got := s.call("POST", "/api/v1/events", public, bomb, map[string]string{"Content-Encoding": "gzip"}); got.status != 413 {
 		t.Errorf("a bomb: %d %s", got.status, got.body)
 	}

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/actors/pipeline"
+	"svc/domain/ingest"
 	"svc/storage/chdb"
 	log "svc/storage/kafka/state"
 )
@@ -313,7 +313,7 @@ type sightings struct {
 
 func (s sightings) Open() pipeline.BlockListener { return s }
 
-func (s sightings) Saw(_ int64, rows *svc.Rows) { s.events.Add(int64(len(rows.Events))) }
+func (s sightings) Saw(_ int64, rows *ingest.Rows) { s.events.Add(int64(len(rows.Events))) }
 
 // TestASlowStoreDelaysNoOther blocks the writes to one store, and finds the other's events of the same block meanwhile.
 func TestASlowStoreDelaysNoOther(t *testing.T) {

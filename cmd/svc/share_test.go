@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
 	"svc/cmd/svc/firststart"
+	"svc/domain/signin"
 )
 
 // TestThePublicPageOnTheRealServer publishes a page over the console, reads it before and after a restart, and ends its
@@ -97,7 +97,7 @@ func (s *server) session() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	_, secret, err := s.node.identity.OpenSession(context.Background(), svc.SessionSpec{Person: owner, By: "console"})
+	_, secret, err := s.node.identity.OpenSession(context.Background(), signin.SessionSpec{Person: owner, By: "console"})
 	if err != nil {
 		s.t.Fatal(err)
 	}

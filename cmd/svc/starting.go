@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"svc"
 	"svc/actors/identity"
 	"svc/cmd/svc/firststart"
+	"svc/domain"
 	"svc/http/admin"
 	"svc/http/route"
 )
@@ -35,7 +35,7 @@ func (n *node) step(ctx context.Context, doing string, open func(ctx context.Con
 		if err == nil {
 			return nil
 		}
-		if svc.CodeOf(err) != svc.CodeUnavailable || ctx.Err() != nil {
+		if domain.CodeOf(err) != domain.CodeUnavailable || ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", doing, err)
 		}
 		n.start.Note(doing, err)
@@ -108,7 +108,7 @@ func (n *node) firstStart(ctx context.Context, stdout io.Writer) (made bool, err
 		if err == nil {
 			return made, n.belongs.NoteFirstStart()
 		}
-		if svc.CodeOf(err) != svc.CodeUnavailable {
+		if domain.CodeOf(err) != domain.CodeUnavailable {
 			return made, err
 		}
 		n.start.Note(doing, err)

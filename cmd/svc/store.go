@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/health"
 	"svc/cmd/svc/integrity"
 	"svc/cmd/svc/settings"
+	"svc/domain"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/backup"
@@ -83,8 +83,8 @@ func (n *node) openEngine(ctx context.Context) error {
 }
 
 // shape returns the division of the event log.
-func (n *node) shape() svc.LogShape {
-	return svc.LogShape{Partitions: n.config.Partitions, Shards: 1 + len(n.config.ClickHouseShards)}
+func (n *node) shape() domain.LogShape {
+	return domain.LogShape{Partitions: n.config.Partitions, Shards: 1 + len(n.config.ClickHouseShards)}
 }
 
 // leastShard returns the shard for the next application.
@@ -92,7 +92,7 @@ func (n *node) leastShard() int {
 	if len(n.config.ClickHouseShards) == 0 {
 		return 0
 	}
-	return svc.LeastShard(1+len(n.config.ClickHouseShards), n.db.ShardOf, func(yield func(uint64) bool) {
+	return domain.LeastShard(1+len(n.config.ClickHouseShards), n.db.ShardOf, func(yield func(uint64) bool) {
 		for _, app := range n.collectors.Applications() {
 			for _, environment := range app.Environments {
 				if !yield(environment.Number) {

@@ -4,12 +4,13 @@ import (
 	"context"
 	"time"
 
-	"svc"
 	"svc/actors/apps"
 	"svc/actors/grain"
 	"svc/actors/telemetry"
 	"svc/cluster"
 	"svc/cmd/svc/adapter"
+	"svc/domain/ingest"
+	domaintelemetry "svc/domain/telemetry"
 	telemetryapi "svc/http/api/telemetry"
 	"svc/http/route"
 	"svc/http/tally"
@@ -35,7 +36,7 @@ func (n *node) telemetryModule() module {
 }
 
 // fairness returns the limits of an application, and the senders of an environment that reached them.
-func (n *node) fairness(app string, environment uint64, now time.Time) svc.Fairness {
+func (n *node) fairness(app string, environment uint64, now time.Time) domaintelemetry.Fairness {
 	return n.gate.Fairness(app, environment, now)
 }
 
@@ -47,8 +48,8 @@ func (n *node) newTallies() *tally.Tallies {
 }
 
 // sampled returns the share of visitors with stored events in an environment, or nil if it stores all events.
-func (n *node) sampled(environment uint64, now time.Time) *svc.Sampled {
-	return n.policies.Telemetry(environment).Sampling(svc.SignalEvents, now)
+func (n *node) sampled(environment uint64, now time.Time) *domaintelemetry.Sampled {
+	return n.policies.Telemetry(environment).Sampling(ingest.SignalEvents, now)
 }
 
 // watchBudgets compares the stored amounts of environments with their budgets, and detects signals that stop. Only the

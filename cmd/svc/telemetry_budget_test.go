@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // TestWhatClientsDroppedIsCounted sends the client report of a Sentry SDK. The unsent errors are counted as dropped by
@@ -19,8 +19,8 @@ func TestWhatClientsDroppedIsCounted(t *testing.T) {
 		if got := b.envelope([]byte("{}\n{\"type\":\"client_report\"}\n" + report)); got.status != 200 {
 			t.Fatalf("the report is answered %d: %s", got.status, got.body)
 		}
-		b.sure[fate{svc.SignalErrors, svc.FateClientSide}] += 10
-		b.sure[fate{svc.SignalMetrics, svc.FateClientSide}] += 3
+		b.sure[fate{ingest.SignalErrors, ingest.FateClientSide}] += 10
+		b.sure[fate{ingest.SignalMetrics, ingest.FateClientSide}] += 3
 	}
 	b.check()
 	days := b.get(telemetryPath)["usage"].([]any)
@@ -70,7 +70,7 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("an event has the properties %v", properties)
 		}
 	}
-	if got := b.usage()[fate{svc.SignalEvents, svc.FateBudget}]; got < 1 {
+	if got := b.usage()[fate{ingest.SignalEvents, ingest.FateBudget}]; got < 1 {
 		t.Errorf("%d events are counted as over the budget", got)
 	}
 }

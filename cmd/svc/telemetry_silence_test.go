@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // TestASilentSignal sends events for three days and stops. The channel is notified once, also by the server that starts
@@ -53,7 +53,7 @@ func TestASilentSignal(t *testing.T) {
 	b.stopped()
 	b.server = start().server
 	silent(1, 1)
-	if row := b.get(telemetryPath)["silentSignals"].([]any)[0].(map[string]any); row["signal"] != string(svc.SignalEvents) || row["usualPauseMs"].(float64) < 5*3600*1000 {
+	if row := b.get(telemetryPath)["silentSignals"].([]any)[0].(map[string]any); row["signal"] != string(ingest.SignalEvents) || row["usualPauseMs"].(float64) < 5*3600*1000 {
 		t.Errorf("the answer has %v", row)
 	}
 	send()

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/protos"
 )
 
@@ -21,8 +22,8 @@ const telemetryPath = appPath + "/telemetry"
 
 // fate is an outcome of a signal's items.
 type fate struct {
-	signal svc.Signal
-	fate   svc.Fate
+	signal ingest.Signal
+	fate   ingest.Fate
 }
 
 // teller sends random items of all signals, and records the answers.
@@ -70,25 +71,25 @@ func (b *teller) post(path, key string, body []byte) (int, []byte) {
 func (b *teller) item() (item map[string]any, want fate) {
 	b.n++
 	id, visitor := fmt.Sprint("id-", b.n), fmt.Sprint("visitor-", b.rng.IntN(40))
-	kept := svc.FateStored
-	if !svc.InSample(protos.VisitorHash(b.environment, visitor), b.rate) {
-		kept = svc.FateSampled
+	kept := ingest.FateStored
+	if !telemetry.InSample(protos.VisitorHash(b.environment, visitor), b.rate) {
+		kept = ingest.FateSampled
 	}
 	switch b.rng.IntN(9) {
 	case 0, 1, 2:
-		return map[string]any{"type": "event", "id": id, "name": "order", "distinctId": visitor}, fate{svc.SignalEvents, kept}
+		return map[string]any{"type": "event", "id": id, "name": "order", "distinctId": visitor}, fate{ingest.SignalEvents, kept}
 	case 3:
-		return map[string]any{"type": "event", "id": id, "distinctId": visitor}, fate{svc.SignalEvents, svc.FateInvalid}
+		return map[string]any{"type": "event", "id": id, "distinctId": visitor}, fate{ingest.SignalEvents, ingest.FateInvalid}
 	case 4:
-		return map[string]any{"type": "event", "id": id, "name": "order", "distinctId": visitor, "ts": "2019-01-01T00:00:00Z"}, fate{svc.SignalEvents, svc.FateTooOld}
+		return map[string]any{"type": "event", "id": id, "name": "order", "distinctId": visitor, "ts": "2019-01-01T00:00:00Z"}, fate{ingest.SignalEvents, ingest.FateTooOld}
 	case 5:
-		return map[string]any{"type": "error", "id": id, "name": "TypeError", "message": "x", "distinctId": visitor}, fate{svc.SignalErrors, svc.FateStored}
+		return map[string]any{"type": "error", "id": id, "name": "TypeError", "message": "x", "distinctId": visitor}, fate{ingest.SignalErrors, ingest.FateStored}
 	case 6:
-		return map[string]any{"type": "error", "id": id, "distinctId": visitor}, fate{svc.SignalErrors, svc.FateInvalid}
+		return map[string]any{"type": "error", "id": id, "distinctId": visitor}, fate{ingest.SignalErrors, ingest.FateInvalid}
 	case 7:
-		return map[string]any{"type": "metric", "id": id, "name": "load", "kind": "gauge", "value": 1}, fate{svc.SignalMetrics, svc.FateStored}
+		return map[string]any{"type": "metric", "id": id, "name": "load", "kind": "gauge", "value": 1}, fate{ingest.SignalMetrics, ingest.FateStored}
 	}
-	return map[string]any{"type": "metric", "id": id, "name": "load", "kind": "gauge"}, fate{svc.SignalMetrics, svc.FateInvalid}
+	return map[string]any{"type": "metric", "id": id, "name": "load", "kind": "gauge"}, fate{ingest.SignalMetrics, ingest.FateInvalid}
 }
 
 // batch sends some items, some of them twice, until they are answered. It calls broken if the connection broke.
@@ -98,8 +99,8 @@ func (b *teller) batch(broken func()) {
 	for range 1 + b.rng.IntN(8) {
 		item, want := b.item()
 		items, wants = append(items, item), append(wants, want)
-		if want.fate == svc.FateStored && b.rng.IntN(5) == 0 {
-			items, wants = append(items, item), append(wants, fate{want.signal, svc.FateDuplicate})
+		if want.fate == ingest.FateStored && b.rng.IntN(5) == 0 {
+			items, wants = append(items, item), append(wants, fate{want.signal, ingest.FateDuplicate})
 		}
 	}
 	body, err := json.Marshal(map[string]any{"items": items})
@@ -114,11 +115,11 @@ func (b *teller) batch(broken func()) {
 			return
 		case 0, 503:
 			for _, want := range wants {
-				if b.unsure[want]++; want.fate == svc.FateStored {
-					b.unsure[fate{want.signal, svc.FateDuplicate}]++
+				if b.unsure[want]++; want.fate == ingest.FateStored {
+					b.unsure[fate{want.signal, ingest.FateDuplicate}]++
 				}
-				if want.signal == svc.SignalErrors {
-					b.unsure[fate{want.signal, svc.FateBudget}]++
+				if want.signal == ingest.SignalErrors {
+					b.unsure[fate{want.signal, ingest.FateBudget}]++
 				}
 			}
 			if status == 0 {
@@ -144,16 +145,16 @@ func (b *teller) answered(wants []fate, answer []byte, again bool) {
 	}
 	over := map[int]bool{}
 	for _, one := range told.Rejected {
-		over[one.Index] = one.Code == svc.CodeOverBudget
+		over[one.Index] = one.Code == ingest.CodeOverBudget
 	}
 	for n, want := range wants {
 		if !over[n] {
 			b.sure[want]++
 			continue
 		}
-		b.sure[fate{want.signal, svc.FateBudget}]++
+		b.sure[fate{want.signal, ingest.FateBudget}]++
 		if again {
-			b.over[fate{want.signal, svc.FateStored}]++
+			b.over[fate{want.signal, ingest.FateStored}]++
 		}
 	}
 }
@@ -163,9 +164,9 @@ func (b *teller) answered(wants []fate, answer []byte, again bool) {
 func (b *teller) evaluate(lasting bool) {
 	visitor := fmt.Sprint("visitor-", b.rng.IntN(40))
 	status, answer := b.post("/api/v1/flags/evaluate", b.boot.Keys["production"].Secret, []byte(`{"distinctId":"`+visitor+`"}`))
-	want := fateOf(svc.FateStored)
-	if !svc.InSample(protos.VisitorHash(b.environment, visitor), b.rate) {
-		want.fate = svc.FateSampled
+	want := fateOf(ingest.FateStored)
+	if !telemetry.InSample(protos.VisitorHash(b.environment, visitor), b.rate) {
+		want.fate = ingest.FateSampled
 	}
 	switch {
 	case status != 200 && status != 0:
@@ -184,10 +185,10 @@ func (b *teller) usage() map[fate]int {
 		for signal, one := range day.(map[string]any)["signals"].(map[string]any) {
 			row := one.(map[string]any)
 			sum := row["stored"].(float64) + row["duplicates"].(float64)
-			got[fate{svc.Signal(signal), svc.FateStored}] += int(row["stored"].(float64))
-			got[fate{svc.Signal(signal), svc.FateDuplicate}] += int(row["duplicates"].(float64))
+			got[fate{ingest.Signal(signal), ingest.FateStored}] += int(row["stored"].(float64))
+			got[fate{ingest.Signal(signal), ingest.FateDuplicate}] += int(row["duplicates"].(float64))
 			for reason, items := range row["dropped"].(map[string]any) {
-				got[fate{svc.Signal(signal), svc.Fate(reason)}] += int(items.(float64))
+				got[fate{ingest.Signal(signal), ingest.Fate(reason)}] += int(items.(float64))
 				sum += items.(float64)
 			}
 			if sum != row["received"] {
@@ -204,16 +205,16 @@ func (b *teller) check() {
 	b.t.Helper()
 	b.settled()
 	got := b.usage()
-	for _, signal := range svc.Signals() {
-		for _, one := range svc.Fates() {
+	for _, signal := range ingest.Signals() {
+		for _, one := range ingest.Fates() {
 			key := fate{signal, one}
 			if least, most := b.sure[key], b.sure[key]+b.unsure[key]; got[key] < least || got[key] > most {
 				b.t.Errorf("%s %s: %d are counted, %d to %d were sent", signal, one, got[key], least, most)
 			}
 		}
 	}
-	for _, signal := range []svc.Signal{svc.SignalEvents, svc.SignalErrors, svc.SignalMetrics} {
-		if key := (fate{signal, svc.FateStored}); got[key] < b.sure[key] || got[key] > b.sure[key]+b.over[key] {
+	for _, signal := range []ingest.Signal{ingest.SignalEvents, ingest.SignalErrors, ingest.SignalMetrics} {
+		if key := (fate{signal, ingest.FateStored}); got[key] < b.sure[key] || got[key] > b.sure[key]+b.over[key] {
 			b.t.Errorf("%s: %d are stored, %d were accepted", signal, got[key], b.sure[key])
 		}
 	}
@@ -259,7 +260,7 @@ func TestTelemetryAddsUp(t *testing.T) {
 	}
 	b.rate = 1
 	status, body := b.post("/api/v1/events", b.boot.Keys["production"].Secret, []byte(`{"name":"order","distinctId":"u"}`))
-	if b.sure[fate{svc.SignalEvents, svc.FateDisabled}]++; status != 400 || !strings.Contains(string(body), "signal_off") {
+	if b.sure[fate{ingest.SignalEvents, ingest.FateDisabled}]++; status != 400 || !strings.Contains(string(body), "signal_off") {
 		t.Errorf("an event of a signal that is off: %d %s", status, body)
 	}
 	b.policy(`{"events":{"enabled":true,"dropBots":true}}`)
@@ -267,11 +268,11 @@ func TestTelemetryAddsUp(t *testing.T) {
 	if status, body := b.post("/api/v1/events", b.boot.Keys["production"].Secret, []byte(crawler)); status != 202 {
 		t.Errorf("a bot: %d %s", status, body)
 	}
-	b.sure[fate{svc.SignalEvents, svc.FateBot}]++
+	b.sure[fate{ingest.SignalEvents, ingest.FateBot}]++
 	if status, _ := b.post("/api/v1/events", b.boot.Keys["production"].Secret, []byte(`{"name":`)); status != 400 {
 		t.Errorf("a broken body: %d", status)
 	}
-	b.sure[fate{svc.SignalEvents, svc.FateInvalid}]++
+	b.sure[fate{ingest.SignalEvents, ingest.FateInvalid}]++
 	b.check()
 	b.stopped()
 	b.server = startServer(t, dir, nil)
@@ -316,7 +317,7 @@ func TestTelemetryAddsUpThroughKills(t *testing.T) {
 	}
 	eventually(t, "the latest evaluations are counted", func() error {
 		got := b.usage()
-		for _, key := range []fate{fateOf(svc.FateStored), fateOf(svc.FateSampled)} {
+		for _, key := range []fate{fateOf(ingest.FateStored), fateOf(ingest.FateSampled)} {
 			if got[key] < b.sure[key] {
 				return fmt.Errorf("%v: %d of %d", key, got[key], b.sure[key])
 			}
@@ -324,7 +325,7 @@ func TestTelemetryAddsUpThroughKills(t *testing.T) {
 		return nil
 	})
 	b.check()
-	for _, key := range []fate{{svc.SignalEvents, svc.FateSampled}, {svc.SignalErrors, svc.FateBudget}, fateOf(svc.FateSampled)} {
+	for _, key := range []fate{{ingest.SignalEvents, ingest.FateSampled}, {ingest.SignalErrors, ingest.FateBudget}, fateOf(ingest.FateSampled)} {
 		if b.sure[key] == 0 {
 			t.Errorf("no %s were %s", key.signal, key.fate)
 		}
@@ -349,7 +350,7 @@ func (b *teller) overErrors() {
 	b.policy(`{"errors":{"monthlyBudget":1},"overBudget":"drop"}`)
 	for n := range 3 {
 		b.send(map[string]any{"type": "error", "id": fmt.Sprint("over-", n), "name": "TypeError", "message": "x", "distinctId": "u"})
-		b.sure[fate{svc.SignalErrors, svc.FateStored}]++
+		b.sure[fate{ingest.SignalErrors, ingest.FateStored}]++
 	}
 	b.settled()
 	eventually(b.t, "the budget is used up", func() error {

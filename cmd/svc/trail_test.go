@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/operator"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/segment"
 )
 
 // TestAChangeLeavesItsTrailOnce kills a server repeatedly while people create keys on it. Every answered change holds,
@@ -77,7 +79,7 @@ func (s *server) askAgain(t *testing.T, asked map[string]string, body []byte) {
 // compareTrails compares keys, ledger and audit entries with the answers.
 func (s *server) compareTrails(t *testing.T, answered map[string]string, asked int) {
 	t.Helper()
-	keys, err := s.node.apps.Keys(t.Context(), svc.AppRef{Org: "acme", App: "web"})
+	keys, err := s.node.apps.Keys(t.Context(), domain.AppRef{Org: "acme", App: "web"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func (s *server) compareTrails(t *testing.T, answered map[string]string, asked i
 	if check, err := s.node.db.CheckLedger(t.Context(), "acme"); err != nil || check.BrokenAt != 0 {
 		t.Errorf("the ledger: %+v, %v", check, err)
 	}
-	rows, _, err := s.node.db.AuditRows(t.Context(), svc.AuditQuery{Operation: "keys.create", Limit: 10000})
+	rows, _, err := s.node.db.AuditRows(t.Context(), domain.AuditQuery{Operation: "keys.create", Limit: 10000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,18 +170,18 @@ func TestWhatTheOperatorDoesTakesItsTrailAlong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kinds := map[svc.LedgerKind]int{}
+	kinds := map[domain.LedgerKind]int{}
 	for _, entry := range entries {
 		kinds[entry.Kind]++
 		if entry.ID == "" || entry.Subject == "" {
 			t.Errorf("the entry %s about %q was written apart from its change: its id is %q", entry.Kind, entry.Subject, entry.ID)
 		}
 	}
-	want := map[svc.LedgerKind]int{"organization.created": 1, "app.created": 1, "key.created": 6, "token.created": 2, "member.updated": 1}
+	want := map[domain.LedgerKind]int{"organization.created": 1, "app.created": 1, "key.created": 6, "token.created": 2, "member.updated": 1}
 	if !maps.Equal(kinds, want) {
 		t.Errorf("the ledger has %v, want %v", kinds, want)
 	}
-	rows, _, err := s.node.db.AuditRows(t.Context(), svc.AuditQuery{Limit: 100})
+	rows, _, err := s.node.db.AuditRows(t.Context(), domain.AuditQuery{Limit: 100})
 	if err != nil || len(rows) != 2 {
 		t.Errorf("%d audit rows of two commands, %v", len(rows), err)
 	}
@@ -189,19 +191,19 @@ func TestWhatTheOperatorDoesTakesItsTrailAlong(t *testing.T) {
 // first answer.
 func TestWhatIsRepeatedIsMadeOnce(t *testing.T) {
 	s := startServer(t, t.TempDir(), nil)
-	app, err := s.node.apps.Get(t.Context(), svc.AppRef{Org: "acme", App: "web"})
+	app, err := s.node.apps.Get(t.Context(), domain.AppRef{Org: "acme", App: "web"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var comments, segments []string
 	first := time.Now()
 	for try := range 2 {
-		ctx := svc.WithDraws(t.Context(), svc.NewDraws([]byte("seed"), first, try > 0))
-		comment, err := s.node.issues.Comment(ctx, 1, 2, "Seen in Berlin", svc.IssueAuthor{ID: "usr_1"})
+		ctx := domain.WithDraws(t.Context(), domain.NewDraws([]byte("seed"), first, try > 0))
+		comment, err := s.node.issues.Comment(ctx, 1, 2, "Seen in Berlin", issue.Author{ID: "usr_1"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		segment, err := s.node.segments().CreateSegment(ctx, app, svc.SegmentSpec{Name: "Friends", Kind: svc.SegmentStatic})
+		segment, err := s.node.segments().CreateSegment(ctx, app, segment.Spec{Name: "Friends", Kind: segment.Static})
 		if err != nil {
 			t.Fatal(err)
 		}

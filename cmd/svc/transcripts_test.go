@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm/llmtest"
 )
 
@@ -44,8 +44,8 @@ func scenarios() []scenario {
 		{name: "slow", rounds: []llmtest.Round{said(words...)}, steps: what, waits: true},
 		{name: "cut-at-once", rounds: []llmtest.Round{{Cut: llmtest.AtOnce}, said(words...)}, steps: what},
 		{name: "cut-in-text", rounds: []llmtest.Round{{Text: words, Cut: llmtest.InText}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
-		{name: "cut-in-call", rounds: []llmtest.Round{{Text: words[:1], Calls: []svc.ToolCall{change}, Cut: llmtest.InTheCall}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
-		{name: "tools", rounds: []llmtest.Round{called(call("c1", "find_tools", `{"query":"goals"}`)), {Text: words[:3], Calls: []svc.ToolCall{call("c2", "goals_list", `{"limit":5}`), call("c3", "goals_list", `{"limit":6}`)}}, said("None.")}, steps: what},
+		{name: "cut-in-call", rounds: []llmtest.Round{{Text: words[:1], Calls: []conversation.ToolCall{change}, Cut: llmtest.InTheCall}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
+		{name: "tools", rounds: []llmtest.Round{called(call("c1", "find_tools", `{"query":"goals"}`)), {Text: words[:3], Calls: []conversation.ToolCall{call("c2", "goals_list", `{"limit":5}`), call("c3", "goals_list", `{"limit":6}`)}}, said("None.")}, steps: what},
 		{name: "tool-errors", rounds: []llmtest.Round{called(call("c1", "goals_list", `{"limit":"many"}`), call("c2", "no_such_tool", `{}`)), said("That failed.")}, steps: what},
 		{name: "busy-once", rounds: []llmtest.Round{{Status: 429}, said(words...)}, steps: what},
 		{name: "broken-twice", rounds: []llmtest.Round{{Status: 500}, {Status: 503}, said(words...)}, steps: what},
@@ -54,13 +54,13 @@ func scenarios() []scenario {
 		{name: "wrong-key", rounds: []llmtest.Round{{Status: 401}}, steps: what},
 		{name: "error-in-stream", rounds: []llmtest.Round{{Text: words[:2], Break: true}, said("Again.")}, steps: []string{what[0], "ask And now?"}},
 		{name: "broken-after-a-tool", rounds: []llmtest.Round{called(read), {Status: 500}}, steps: what},
-		{name: "filtered", rounds: []llmtest.Round{{Text: words[:2], Short: svc.ShortFiltered}}, steps: what},
-		{name: "too-long", rounds: []llmtest.Round{{Text: words[:2], Calls: []svc.ToolCall{change}, Short: svc.ShortFull}}, steps: what},
+		{name: "filtered", rounds: []llmtest.Round{{Text: words[:2], Short: conversation.ShortFiltered}}, steps: what},
+		{name: "too-long", rounds: []llmtest.Round{{Text: words[:2], Calls: []conversation.ToolCall{change}, Short: conversation.ShortFull}}, steps: what},
 		{name: "nonsense", rounds: []llmtest.Round{called(call("c1", "goals_create", `["no object"]`)), said("That failed.")}, steps: what},
 		{name: "rejected", rounds: []llmtest.Round{called(change), said("Understood.")}, steps: []string{"ask Make a goal.", "reject not this one", "ask Why not?"}},
 		{name: "destructive", rounds: []llmtest.Round{called(call("c1", "apps_update", `{"name":"Renamed"}`))}, steps: []string{"ask Rename it.", "approve yes"}},
 		{name: "stuck", rounds: []llmtest.Round{called(read)}, steps: what},
-		{name: "approved", rounds: []llmtest.Round{{Text: words[:1], Calls: []svc.ToolCall{change}}, said("It is ", "done.")}, steps: []string{"ask Make a goal.", "approve yes"}},
+		{name: "approved", rounds: []llmtest.Round{{Text: words[:1], Calls: []conversation.ToolCall{change}}, said("It is ", "done.")}, steps: []string{"ask Make a goal.", "approve yes"}},
 		{name: "nothing", rounds: []llmtest.Round{{}}, steps: what},
 		{name: "breaker", rounds: breaking(llmtest.Round{Text: words[:1], Cut: llmtest.InText}, 6), steps: slices.Repeat(what, 6)},
 	}
@@ -70,7 +70,7 @@ func scenarios() []scenario {
 // server. It compares every frame that a client receives, the remaining states, messages and actions, and the counted
 // tokens with the transcripts.
 func TestTranscripts(t *testing.T) {
-	for _, family := range svc.AIProviders() {
+	for _, family := range conversation.AIProviders() {
 		t.Run(string(family), func(t *testing.T) {
 			model := llmtest.Serve(t, family, nil)
 			s := startServer(t, t.TempDir(), map[string]string{
@@ -219,7 +219,7 @@ func (w *transcript) json(value any) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return svc.CanonicalJSON(encoded)
+	return conversation.CanonicalJSON(encoded)
 }
 
 // changing are ids and times, which differ from run to run.

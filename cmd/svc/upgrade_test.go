@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/chdb"
 	"svc/storage/clickhouse"
 	log "svc/storage/kafka/state"
@@ -90,10 +90,10 @@ func fillOld(ctx context.Context, conn *clickhouse.Conn) error {
 		"CREATE TABLE journal (key String, record String) ENGINE = EmbeddedRocksDB PRIMARY KEY key",
 	)
 	for n := range oldThings {
-		version := svc.Version{Generation: 2, Sequence: 2}
+		version := domain.Version{Generation: 2, Sequence: 2}
 		record, err := json.Marshal(map[string]any{
-			"Entities": []svc.Entity{{Owner: fmt.Sprintf("application/acme/%d", n), Kind: "thing", ID: "a", Version: version, Payload: []byte(`{"from":"journal"}`)}},
-			"Audit":    svc.AuditRow{At: time.Now(), Org: "acme", Operation: "goals.create"},
+			"Entities": []domain.Entity{{Owner: fmt.Sprintf("application/acme/%d", n), Kind: "thing", ID: "a", Version: version, Payload: []byte(`{"from":"journal"}`)}},
+			"Audit":    domain.AuditRow{At: time.Now(), Org: "acme", Operation: "goals.create"},
 		})
 		if err != nil {
 			return err
@@ -178,12 +178,12 @@ func upgrade(t *testing.T, kills int) {
 			t.Errorf("%s has %+v, %v", owner, got, err)
 		}
 	}
-	rows, _, err := s.node.db.AuditRows(ctx, svc.AuditQuery{Org: "acme", Limit: 10 * oldThings})
+	rows, _, err := s.node.db.AuditRows(ctx, domain.AuditQuery{Org: "acme", Limit: 10 * oldThings})
 	if err != nil || len(rows) != 2*oldThings {
 		t.Errorf("%d audit rows, want %d: %v", len(rows), 2*oldThings, err)
 	}
 	wakeups := 0
-	if err := s.node.db.Wakeups(ctx, func(svc.Wakeup, uint64) { wakeups++ }); err != nil || wakeups != oldThings {
+	if err := s.node.db.Wakeups(ctx, func(domain.Wakeup, uint64) { wakeups++ }); err != nil || wakeups != oldThings {
 		t.Errorf("%d wake-ups, want %d: %v", wakeups, oldThings, err)
 	}
 	eventually(t, "the log holds the whole state", func() error {

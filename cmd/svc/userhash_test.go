@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"svc"
+	"svc/domain"
 )
 
 // TestAnApplicationRequiresProofsOfIDs switches the requirement on and off, replaces a secret key, and restarts. A
@@ -28,7 +28,9 @@ func TestAnApplicationRequiresProofsOfIDs(t *testing.T) {
 		accepted, _ = object(t, got.body)["accepted"].(float64)
 		return accepted
 	}
-	proof := func(secret string) string { return hex.EncodeToString(svc.UserHash(svc.HashSecret(secret), "ada")) }
+	proof := func(secret string) string {
+		return hex.EncodeToString(domain.UserHash(domain.HashSecret(secret), "ada"))
+	}
 	want := func(when string, bare, proved, server float64) {
 		t.Helper()
 		eventually(t, when, func() error { // each node receives settings and keys a moment later

@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"svc"
+	"svc/domain"
 )
 
 // Check is one condition of readiness.
@@ -47,7 +47,7 @@ type Config struct {
 	Now     func() time.Time
 	// Token is the bearer token that commands and profiles require. The empty token permits
 	// nothing.
-	Token svc.Secret
+	Token domain.Secret
 	// Console returns scheme and host of the console, for links to it.
 	Console func() string
 	// Hosts lists the names under which the listener may be called, in addition to localhost and its own addresses.
@@ -119,8 +119,8 @@ func write(w http.ResponseWriter, status int, body any) {
 func refuse(w http.ResponseWriter, err error) {
 	status := http.StatusInternalServerError
 	body := map[string]any{"error": err.Error()}
-	if known, ok := errors.AsType[*svc.Error](err); ok {
-		status = svc.InfoOf(known.Code).Status
+	if known, ok := errors.AsType[*domain.Error](err); ok {
+		status = domain.InfoOf(known.Code).Status
 		body = map[string]any{"error": known.Message, "code": known.Code}
 		if len(known.Fields) > 0 {
 			body["errors"] = known.Fields

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // BackupSpec selects the data to back up and the destination.
@@ -43,7 +43,7 @@ func serveLong[T any](form string, run func(ctx context.Context, spec T) (any, e
 		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommand))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&spec); err != nil {
-			refuse(w, svc.Invalid(svc.FieldError{Code: "invalid_json", Message: form}))
+			refuse(w, domain.Invalid(domain.FieldError{Code: "invalid_json", Message: form}))
 			return
 		}
 		if err := http.NewResponseController(w).SetWriteDeadline(time.Time{}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // guarded checks every request to the listener. A browser on the operator's machine reaches the listener like the
@@ -19,7 +19,7 @@ import (
 // bearer token.
 type guarded struct {
 	next  http.Handler
-	token svc.Secret
+	token domain.Secret
 	hosts []string
 }
 
@@ -30,7 +30,7 @@ func open() []string { return []string{"/healthz", "/readyz", "/metrics"} }
 func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := g.check(r); err != nil {
-		if svc.CodeOf(err) == svc.CodeUnauthorized {
+		if domain.CodeOf(err) == domain.CodeUnauthorized {
 			w.Header().Set("Www-Authenticate", `Bearer realm="svc operator"`)
 		}
 		refuse(w, err)
@@ -42,15 +42,15 @@ func (g *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *guarded) check(r *http.Request) error {
 	switch {
 	case !g.ownHost(r):
-		return svc.Errorf(svc.CodeForbidden, "The operator's listener is not known as %q. It answers to localhost, to its own addresses, and to the names in SVC_ADMIN_HOSTS.", r.Host)
+		return domain.Errorf(domain.CodeForbidden, "The operator's listener is not known as %q. It answers to localhost, to its own addresses, and to the names in SVC_ADMIN_HOSTS.", r.Host)
 	case fromAnotherSite(r):
-		return svc.Errorf(svc.CodeForbidden, "The request comes from a page of another site; the operator's listener serves none.")
+		return domain.Errorf(domain.CodeForbidden, "The request comes from a page of another site; the operator's listener serves none.")
 	case slices.Contains(open(), r.URL.Path) && r.Method == http.MethodGet:
 		return nil
 	case !g.hasToken(r):
-		return svc.Errorf(svc.CodeUnauthorized, "Send the operator's token as Authorization: Bearer <token>; it is in the file operator.token of the server's data directory, where svc admin finds it.")
+		return domain.Errorf(domain.CodeUnauthorized, "Send the operator's token as Authorization: Bearer <token>; it is in the file operator.token of the server's data directory, where svc admin finds it.")
 	case r.Method == http.MethodPost && !isJSON(r):
-		return svc.Errorf(svc.CodeUnsupportedMedia, "Send Content-Type: application/json.")
+		return domain.Errorf(domain.CodeUnsupportedMedia, "Send Content-Type: application/json.")
 	}
 	return nil
 }

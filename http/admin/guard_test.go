@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
 	"svc/http/admin"
 )
 
@@ -20,7 +20,9 @@ const bearer = "svc_opr_known"
 // people is an operator's port with one organization.
 type people struct{ admin.Operator }
 
-func (people) Members(context.Context, string) ([]svc.Member, error) { return []svc.Member{}, nil }
+func (people) Members(context.Context, string) ([]domain.Member, error) {
+	return []domain.Member{}, nil
+}
 
 func newListener() http.Handler {
 	return admin.New(admin.Config{

@@ -5,22 +5,23 @@ import (
 	"net/http"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 // Letters lists, replays and drops dead letters: accepted items that could not be folded or stored.
 type Letters interface {
-	Count(ctx context.Context) ([]svc.LetterCount, error)
-	List(ctx context.Context, environment uint64) ([]svc.LetterRow, error)
-	Show(ctx context.Context, id string) (svc.DeadLetter, error)
+	Count(ctx context.Context) ([]ingest.LetterCount, error)
+	List(ctx context.Context, environment uint64) ([]ingest.LetterRow, error)
+	Show(ctx context.Context, id string) (ingest.DeadLetter, error)
 	Replay(ctx context.Context, ids []string) (int, error)
 	Drop(ctx context.Context, ids []string) (int, error)
 }
 
 // LetterList is the answer to deadletters.list: the number of waiting letters, and the newest of them.
 type LetterList struct {
-	Counts  []svc.LetterCount `json:"counts"`
-	Letters []svc.LetterRow   `json:"letters"`
+	Counts  []ingest.LetterCount `json:"counts"`
+	Letters []ingest.LetterRow   `json:"letters"`
 }
 
 type letters struct{ port Letters }
@@ -38,7 +39,7 @@ func (l letters) list(ctx context.Context, c Command) (any, error) {
 		return nil, err
 	}
 	rows, err := l.port.List(ctx, c.Environment)
-	return LetterList{append([]svc.LetterCount{}, counts...), append([]svc.LetterRow{}, rows...)}, err
+	return LetterList{append([]ingest.LetterCount{}, counts...), append([]ingest.LetterRow{}, rows...)}, err
 }
 
 func (l letters) show(ctx context.Context, c Command) (any, error) {
@@ -76,7 +77,7 @@ func (l letters) named(ctx context.Context, c Command) ([]string, error) {
 		return strings.Split(c.ID, ","), nil
 	}
 	if c.Environment == 0 && !c.All {
-		return nil, svc.Invalid(svc.FieldError{Field: "id", Code: "missing_value", Message: "Name dead letters by id, an environment, or all."})
+		return nil, domain.Invalid(domain.FieldError{Field: "id", Code: "missing_value", Message: "Name dead letters by id, an environment, or all."})
 	}
 	rows, err := l.port.List(ctx, c.Environment)
 	ids := make([]string, 0, len(rows))

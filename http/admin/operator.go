@@ -9,39 +9,40 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/signin"
 )
 
 // Operator executes the commands of `svc admin`.
 type Operator interface {
-	User(ctx context.Context, email, name string) (svc.User, error)
-	KnownUser(ctx context.Context, email string) (svc.User, error)
-	Enter(ctx context.Context, email string) (svc.User, error)
-	CreateOrganization(ctx context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error)
-	Members(ctx context.Context, org string) ([]svc.Member, error)
-	PutMember(ctx context.Context, org string, actor svc.Role, spec svc.MemberSpec) (svc.Member, error)
-	RemoveMember(ctx context.Context, org string, actor svc.Role, email string) error
-	Tokens(ctx context.Context, owner svc.TokenOwner) ([]svc.Token, error)
-	MintToken(ctx context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error)
-	RevokeToken(ctx context.Context, owner svc.TokenOwner, id string) error
-	AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error)
-	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
-	OpenSession(ctx context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error)
-	NewLink(ctx context.Context, link svc.Link) (svc.Secret, error)
-	Organization(ctx context.Context, org string) (svc.Organization, error)
+	User(ctx context.Context, email, name string) (domain.User, error)
+	KnownUser(ctx context.Context, email string) (domain.User, error)
+	Enter(ctx context.Context, email string) (domain.User, error)
+	CreateOrganization(ctx context.Context, owner domain.User, spec domain.OrgSpec) (domain.Organization, error)
+	Members(ctx context.Context, org string) ([]domain.Member, error)
+	PutMember(ctx context.Context, org string, actor domain.Role, spec domain.MemberSpec) (domain.Member, error)
+	RemoveMember(ctx context.Context, org string, actor domain.Role, email string) error
+	Tokens(ctx context.Context, owner domain.TokenOwner) ([]domain.Token, error)
+	MintToken(ctx context.Context, owner domain.TokenOwner, spec domain.TokenSpec) (domain.Token, domain.Secret, error)
+	RevokeToken(ctx context.Context, owner domain.TokenOwner, id string) error
+	AdoptToken(ctx context.Context, owner domain.TokenOwner, id string) (domain.Token, error)
+	Memberships(ctx context.Context, grant domain.Grant) ([]domain.Membership, error)
+	OpenSession(ctx context.Context, spec signin.SessionSpec) (domain.Token, domain.Secret, error)
+	NewLink(ctx context.Context, link signin.Link) (domain.Secret, error)
+	Organization(ctx context.Context, org string) (domain.Organization, error)
 	DeleteOrganization(ctx context.Context, org string) error
-	DeleteApplication(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+	DeleteApplication(ctx context.Context, ref domain.AppRef) (domain.Application, error)
 }
 
 // Command is the body of every operator's call; each reads the fields it needs.
 type Command struct {
-	Org       string      `json:"org,omitempty"`
-	Name      string      `json:"name,omitempty"`
-	Email     string      `json:"email,omitempty"`
-	Role      svc.Role    `json:"role,omitempty"`
-	Scopes    []svc.Scope `json:"scopes,omitempty"`
-	ExpiresAt *time.Time  `json:"expiresAt,omitempty"`
-	ID        string      `json:"id,omitempty"`
+	Org       string         `json:"org,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	Email     string         `json:"email,omitempty"`
+	Role      domain.Role    `json:"role,omitempty"`
+	Scopes    []domain.Scope `json:"scopes,omitempty"`
+	ExpiresAt *time.Time     `json:"expiresAt,omitempty"`
+	ID        string         `json:"id,omitempty"`
 	// Environment is the number of an environment; All selects everything.
 	Environment uint64 `json:"environment,omitempty,string"`
 	All         bool   `json:"all,omitempty"`
@@ -57,8 +58,8 @@ type Command struct {
 
 // Minted is the answer that shows a secret once.
 type Minted struct {
-	Token  svc.Token `json:"token"`
-	Secret string    `json:"secret"`
+	Token  domain.Token `json:"token"`
+	Secret string       `json:"secret"`
 }
 
 type operator struct {
@@ -94,7 +95,7 @@ func serve(run func(ctx context.Context, command Command) (any, error)) http.Han
 	return func(w http.ResponseWriter, r *http.Request) {
 		command, err := readCommand(http.MaxBytesReader(w, r.Body, maxCommand))
 		if err != nil {
-			refuse(w, svc.Invalid(svc.FieldError{Code: "invalid_json", Message: "The body is no JSON of a command: " + err.Error() + "."}))
+			refuse(w, domain.Invalid(domain.FieldError{Code: "invalid_json", Message: "The body is no JSON of a command: " + err.Error() + "."}))
 			return
 		}
 		answer, err := run(r.Context(), command)
@@ -129,7 +130,7 @@ func (o operator) login(ctx context.Context, c Command, done *effect) (any, erro
 		return nil, err
 	}
 	*done = effect{"session.opened", orgs, person.ID}
-	token, secret, err := o.port.OpenSession(ctx, svc.SessionSpec{Person: person, By: svc.SessionOfOperator, Method: svc.SignInOperator, Device: "svc admin login"})
+	token, secret, err := o.port.OpenSession(ctx, signin.SessionSpec{Person: person, By: signin.SessionOfOperator, Method: signin.SignInOperator, Device: "svc admin login"})
 	return Minted{token, secret.Reveal()}, err
 }
 
@@ -149,15 +150,15 @@ func (o operator) link(ctx context.Context, c Command, done *effect) (any, error
 	if err != nil {
 		return nil, err
 	}
-	ends := o.now().Add(svc.SetupTime)
+	ends := o.now().Add(signin.SetupTime)
 	*done = effect{"session.offered", orgs, person.ID}
-	secret, err := o.port.NewLink(ctx, svc.Link{User: person, EndsAt: ends})
+	secret, err := o.port.NewLink(ctx, signin.Link{User: person, EndsAt: ends})
 	return Linked{Link: SetupLink(o.console(), secret), ExpiresAt: ends}, err
 }
 
 // SetupLink returns the address that signs its reader in to the console once. The part after the # stays in the browser
 // until the page sends it.
-func SetupLink(site string, secret svc.Secret) string {
+func SetupLink(site string, secret domain.Secret) string {
 	return site + "/console#setup=" + secret.Reveal()
 }
 
@@ -167,10 +168,10 @@ func (o operator) createOrg(ctx context.Context, c Command, done *effect) (any, 
 		return nil, err
 	}
 	if c.Org == "" {
-		c.Org = svc.Slugify(c.Name)
+		c.Org = domain.Slugify(c.Name)
 	}
 	done.kind, done.orgs = "organization.created", []string{c.Org}
-	org, err := o.port.CreateOrganization(ctx, owner, svc.OrgSpec{Name: c.Name, Slug: c.Org})
+	org, err := o.port.CreateOrganization(ctx, owner, domain.OrgSpec{Name: c.Name, Slug: c.Org})
 	done.subject = org.ID
 	return org, err
 }
@@ -185,7 +186,7 @@ func (o operator) deleteOrg(ctx context.Context, c Command, done *effect) (any, 
 }
 
 func (o operator) deleteApp(ctx context.Context, c Command, done *effect) (any, error) {
-	app, err := o.port.DeleteApplication(ctx, svc.AppRef{Org: c.Org, App: c.App})
+	app, err := o.port.DeleteApplication(ctx, domain.AppRef{Org: c.Org, App: c.App})
 	*done = effect{"app.deleted", []string{c.Org}, app.ID}
 	return struct{}{}, err
 }
@@ -198,7 +199,7 @@ func (o operator) listMembers(ctx context.Context, c Command) (any, error) {
 // session of the person and accept an invitation.
 func (o operator) putMember(ctx context.Context, c Command, done *effect) (any, error) {
 	done.kind, done.orgs = "member.updated", []string{c.Org}
-	member, err := o.port.PutMember(ctx, c.Org, svc.RoleOwner, svc.MemberSpec{Email: c.Email, Name: c.Name, Role: c.Role})
+	member, err := o.port.PutMember(ctx, c.Org, domain.RoleOwner, domain.MemberSpec{Email: c.Email, Name: c.Name, Role: c.Role})
 	done.subject = member.User.ID
 	return member, err
 }
@@ -208,17 +209,17 @@ func (o operator) removeMember(ctx context.Context, c Command, done *effect) (an
 		done.subject = person.ID
 	}
 	done.kind, done.orgs = "member.removed", []string{c.Org}
-	return struct{}{}, o.port.RemoveMember(ctx, c.Org, svc.RoleOwner, c.Email)
+	return struct{}{}, o.port.RemoveMember(ctx, c.Org, domain.RoleOwner, c.Email)
 }
 
 // owner returns the owner of the tokens of a command: a person. If the command names an organization, it is the
 // organization, with tokens minted by that person.
-func (o operator) owner(ctx context.Context, c Command) (svc.TokenOwner, error) {
+func (o operator) owner(ctx context.Context, c Command) (domain.TokenOwner, error) {
 	if c.Email == "" {
-		return svc.TokenOwner{Org: c.Org}, nil
+		return domain.TokenOwner{Org: c.Org}, nil
 	}
 	person, err := o.port.KnownUser(ctx, c.Email)
-	return svc.TokenOwner{User: person, Org: c.Org}, err
+	return domain.TokenOwner{User: person, Org: c.Org}, err
 }
 
 func (o operator) listTokens(ctx context.Context, c Command) (any, error) {
@@ -230,7 +231,7 @@ func (o operator) listTokens(ctx context.Context, c Command) (any, error) {
 }
 
 // subject returns the owner of tokens, and records the intended change of one of them.
-func (o operator) subject(ctx context.Context, c Command, kind svc.LedgerKind, done *effect) (svc.TokenOwner, error) {
+func (o operator) subject(ctx context.Context, c Command, kind domain.LedgerKind, done *effect) (domain.TokenOwner, error) {
 	owner, err := o.owner(ctx, c)
 	if err != nil {
 		return owner, err
@@ -242,17 +243,17 @@ func (o operator) subject(ctx context.Context, c Command, kind svc.LedgerKind, d
 
 func (o operator) mintToken(ctx context.Context, c Command, done *effect) (any, error) {
 	if c.Email == "" {
-		return nil, svc.Invalid(svc.FieldError{Field: "email", Code: "missing_value", Message: "Name the person whom the token acts as."})
+		return nil, domain.Invalid(domain.FieldError{Field: "email", Code: "missing_value", Message: "Name the person whom the token acts as."})
 	}
 	owner, err := o.subject(ctx, c, "token.created", done)
 	if err != nil {
 		return nil, err
 	}
 	if c.ExpiresAt == nil {
-		ends := o.now().Add(svc.DefaultTokenLifetime)
+		ends := o.now().Add(domain.DefaultTokenLifetime)
 		c.ExpiresAt = &ends
 	}
-	token, secret, err := o.port.MintToken(ctx, owner, svc.TokenSpec{Name: c.Name, Scopes: c.Scopes, ExpiresAt: c.ExpiresAt})
+	token, secret, err := o.port.MintToken(ctx, owner, domain.TokenSpec{Name: c.Name, Scopes: c.Scopes, ExpiresAt: c.ExpiresAt})
 	done.subject = token.ID
 	return Minted{token, secret.Reveal()}, err
 }
@@ -267,7 +268,7 @@ func (o operator) revokeToken(ctx context.Context, c Command, done *effect) (any
 
 func (o operator) adoptToken(ctx context.Context, c Command, done *effect) (any, error) {
 	if c.Email == "" || c.Org == "" {
-		return nil, svc.Invalid(svc.FieldError{Code: "missing_value", Message: "Name the organization, and the owner whom the token shall act as."})
+		return nil, domain.Invalid(domain.FieldError{Code: "missing_value", Message: "Name the organization, and the owner whom the token shall act as."})
 	}
 	owner, err := o.subject(ctx, c, "token.adopted", done)
 	if err != nil {

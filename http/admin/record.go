@@ -8,31 +8,31 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // Ledger stores the ledgers of organizations.
 type Ledger interface {
-	Record(ctx context.Context, entry svc.LedgerEntry) error
+	Record(ctx context.Context, entry domain.LedgerEntry) error
 }
 
 // Auditor stores audit rows and reads them.
 type Auditor interface {
-	Append(ctx context.Context, row svc.AuditRow) error
+	Append(ctx context.Context, row domain.AuditRow) error
 	// AuditRows returns a page, the newest first, and whether more follow.
-	AuditRows(ctx context.Context, query svc.AuditQuery) (rows []svc.AuditRow, more bool, err error)
+	AuditRows(ctx context.Context, query domain.AuditQuery) (rows []domain.AuditRow, more bool, err error)
 }
 
 // OperatorActor is the actor that ledgers name for the operator's commands.
-func OperatorActor() svc.LedgerActor { return svc.LedgerActor{ID: "operator", Name: "Operator"} }
+func OperatorActor() domain.LedgerActor { return domain.LedgerActor{ID: "operator", Name: "Operator"} }
 
 // operatorKind is the kind of token in audit rows of the operator's commands.
-const operatorKind svc.TokenKind = "operator"
+const operatorKind domain.TokenKind = "operator"
 
 // effect names the change of a command, for the ledgers of the organizations concerned. A command sets it before it
 // changes anything.
 type effect struct {
-	kind    svc.LedgerKind
+	kind    domain.LedgerKind
 	orgs    []string
 	subject string
 }
@@ -46,11 +46,11 @@ func (o operator) recorded(operation string, run func(ctx context.Context, comma
 	return serve(func(ctx context.Context, command Command) (any, error) {
 		var done effect
 		id := rand.Text()
-		carrier := svc.NewCarrier(func() (svc.Trail, bool) {
+		carrier := domain.NewCarrier(func() (domain.Trail, bool) {
 			row := o.row(operation, command, nil)
-			return svc.Trail{ID: id, Entries: o.entries(operation, &done), Audit: &row}, done.kind != "" && o.ledger != nil
+			return domain.Trail{ID: id, Entries: o.entries(operation, &done), Audit: &row}, done.kind != "" && o.ledger != nil
 		})
-		answer, err := run(svc.WithCarrier(ctx, carrier), command, &done)
+		answer, err := run(domain.WithCarrier(ctx, carrier), command, &done)
 		if carrier.Left() {
 			return answer, err
 		}
@@ -65,17 +65,17 @@ func (o operator) recorded(operation string, run func(ctx context.Context, comma
 }
 
 // entries returns the ledger entries of a command.
-func (o operator) entries(operation string, done *effect) (entries []svc.LedgerEntry) {
+func (o operator) entries(operation string, done *effect) (entries []domain.LedgerEntry) {
 	metadata, _ := json.Marshal(map[string]string{"via": "operator", "operation": "operator." + operation}) // Marshalling texts cannot fail.
 	for _, org := range done.orgs {
-		entries = append(entries, svc.LedgerEntry{At: o.now(), Org: org, Kind: done.kind, Actor: OperatorActor(), Subject: done.subject, Metadata: metadata})
+		entries = append(entries, domain.LedgerEntry{At: o.now(), Org: org, Kind: done.kind, Actor: OperatorActor(), Subject: done.subject, Metadata: metadata})
 	}
 	return entries
 }
 
 // enter records entries that were not saved together with a change. An entry that cannot be stored is logged in full,
 // because the change has happened.
-func (o operator) enter(ctx context.Context, entries []svc.LedgerEntry) {
+func (o operator) enter(ctx context.Context, entries []domain.LedgerEntry) {
 	if o.ledger == nil {
 		return
 	}
@@ -87,19 +87,19 @@ func (o operator) enter(ctx context.Context, entries []svc.LedgerEntry) {
 }
 
 // row returns the audit row of a command.
-func (o operator) row(operation string, command Command, cause error) svc.AuditRow {
-	row := svc.AuditRow{
+func (o operator) row(operation string, command Command, cause error) domain.AuditRow {
+	row := domain.AuditRow{
 		At: o.now(), Org: command.Org, Operation: "operator." + operation, Method: http.MethodPost, Path: "/admin/v1/" + operation,
 		Status: http.StatusOK, TokenKind: operatorKind,
 	}
 	if cause != nil {
-		code := svc.CodeOf(cause)
-		row.Status, row.Detail = svc.InfoOf(code).Status, string(code)
+		code := domain.CodeOf(cause)
+		row.Status, row.Detail = domain.InfoOf(code).Status, string(code)
 	}
 	return row
 }
 
-func (o operator) audit(ctx context.Context, row svc.AuditRow) {
+func (o operator) audit(ctx context.Context, row domain.AuditRow) {
 	if o.auditor == nil {
 		return
 	}
@@ -109,8 +109,8 @@ func (o operator) audit(ctx context.Context, row svc.AuditRow) {
 }
 
 // homes returns the organizations of a person. Their ledgers record changes to the person.
-func (o operator) homes(ctx context.Context, person svc.User) ([]string, error) {
-	memberships, err := o.port.Memberships(ctx, svc.Grant{Token: svc.Token{User: &person}})
+func (o operator) homes(ctx context.Context, person domain.User) ([]string, error) {
+	memberships, err := o.port.Memberships(ctx, domain.Grant{Token: domain.Token{User: &person}})
 	var orgs []string
 	for i := range memberships {
 		orgs = append(orgs, memberships[i].Slug)
@@ -119,7 +119,7 @@ func (o operator) homes(ctx context.Context, person svc.User) ([]string, error) 
 }
 
 // concerns returns the organizations with ledgers that record changes to an owner's tokens.
-func (o operator) concerns(ctx context.Context, owner svc.TokenOwner) ([]string, error) {
+func (o operator) concerns(ctx context.Context, owner domain.TokenOwner) ([]string, error) {
 	if owner.Org != "" {
 		return []string{owner.Org}, nil
 	}
@@ -128,7 +128,7 @@ func (o operator) concerns(ctx context.Context, owner svc.TokenOwner) ([]string,
 
 // auditPage is the answer of audit.list.
 type auditPage struct {
-	Rows []svc.AuditRow `json:"rows"`
+	Rows []domain.AuditRow `json:"rows"`
 	// Before and BeforeID, sent with the next command, continue after the last row; null if none
 	// follow.
 	Before   *time.Time `json:"before"`
@@ -147,9 +147,9 @@ func (o operator) listAudit(ctx context.Context, c Command) (any, error) {
 		c.Limit = defaultAudit
 	}
 	if c.Limit < 1 || c.Limit > maxAudit {
-		return nil, svc.Invalid(svc.FieldError{Field: "limit", Code: "out_of_range", Message: "The limit is a number from 1 to 1000."})
+		return nil, domain.Invalid(domain.FieldError{Field: "limit", Code: "out_of_range", Message: "The limit is a number from 1 to 1000."})
 	}
-	query := svc.AuditQuery{Org: c.Org, App: c.App, Operation: c.Operation, TokenID: c.ID, Since: c.Since, Until: c.Until, Before: c.Before, BeforeID: c.BeforeID, Limit: c.Limit}
+	query := domain.AuditQuery{Org: c.Org, App: c.App, Operation: c.Operation, TokenID: c.ID, Since: c.Since, Until: c.Until, Before: c.Before, BeforeID: c.BeforeID, Limit: c.Limit}
 	if c.Email != "" {
 		person, err := o.port.KnownUser(ctx, c.Email)
 		if err != nil {
@@ -161,7 +161,7 @@ func (o operator) listAudit(ctx context.Context, c Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := auditPage{Rows: append([]svc.AuditRow{}, rows...)}
+	page := auditPage{Rows: append([]domain.AuditRow{}, rows...)}
 	if more {
 		last := &rows[len(rows)-1]
 		page.Before, page.BeforeID = &last.At, &last.ID

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // Control bounds the memory and the processors of a node that ingest requests use, and divides both fairly between
@@ -89,8 +89,8 @@ func New(budget int64) *Control {
 
 // errBusy refuses a request that waited in vain.
 func errBusy() error {
-	return &svc.Error{
-		Code: svc.CodeUnavailable, Accepted: svc.AcceptedNone, RetryAfter: retryAfter,
+	return &domain.Error{
+		Code: domain.CodeUnavailable, Accepted: domain.AcceptedNone, RetryAfter: retryAfter,
 		Message: "The service is taking in as much as it can hold; nothing was accepted.",
 	}
 }

@@ -5,7 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/telemetry"
 )
 
 const (
@@ -18,22 +19,22 @@ const (
 // fairness records the senders that this node has delayed. It is written only when a request was delayed.
 type fairness struct {
 	mu sync.Mutex
-	by map[uint64]map[fairnessSender]*svc.FairnessMet
+	by map[uint64]map[fairnessSender]*telemetry.FairnessMet
 }
 
 // fairnessSender is a key, and for a public key also the network of the connection.
 type fairnessSender struct{ key, network string }
 
 // note records the outcome of a sender's request.
-func (f *fairness) note(collector *svc.Collector, network string, now time.Time, add func(met *svc.FairnessMet)) {
+func (f *fairness) note(collector *domain.Collector, network string, now time.Time, add func(met *telemetry.FairnessMet)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.by == nil {
-		f.by = map[uint64]map[fairnessSender]*svc.FairnessMet{}
+		f.by = map[uint64]map[fairnessSender]*telemetry.FairnessMet{}
 	}
 	senders := f.by[collector.Environment.Number]
 	if senders == nil {
-		senders = map[fairnessSender]*svc.FairnessMet{}
+		senders = map[fairnessSender]*telemetry.FairnessMet{}
 		f.by[collector.Environment.Number] = senders
 	}
 	sender := fairnessSender{collector.KeyID, network}
@@ -43,7 +44,7 @@ func (f *fairness) note(collector *svc.Collector, network string, now time.Time,
 		if len(senders) >= fairnessSenders {
 			return
 		}
-		met = &svc.FairnessMet{KeyID: collector.KeyID, Network: network}
+		met = &telemetry.FairnessMet{KeyID: collector.KeyID, Network: network}
 		senders[sender] = met
 	}
 	met.LastAt = now
@@ -51,7 +52,7 @@ func (f *fairness) note(collector *svc.Collector, network string, now time.Time,
 }
 
 // forget removes senders that have met no bound for fairnessKept.
-func forget(senders map[fairnessSender]*svc.FairnessMet, now time.Time) {
+func forget(senders map[fairnessSender]*telemetry.FairnessMet, now time.Time) {
 	for sender, met := range senders {
 		if now.Sub(met.LastAt) > fairnessKept {
 			delete(senders, sender)
@@ -60,7 +61,7 @@ func forget(senders map[fairnessSender]*svc.FairnessMet, now time.Time) {
 }
 
 // of returns the senders of an environment that met a bound.
-func (f *fairness) of(environment uint64, now time.Time) (met []svc.FairnessMet) {
+func (f *fairness) of(environment uint64, now time.Time) (met []telemetry.FairnessMet) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	forget(f.by[environment], now)
@@ -72,8 +73,8 @@ func (f *fairness) of(environment uint64, now time.Time) (met []svc.FairnessMet)
 
 // Fairness returns the bounds of an application on this node, their use, and the senders of an environment that met
 // them.
-func (c *Control) Fairness(app string, environment uint64, now time.Time) svc.Fairness {
-	out := svc.Fairness{Met: svc.SortFairness(c.met.of(environment, now))}
+func (c *Control) Fairness(app string, environment uint64, now time.Time) telemetry.Fairness {
+	out := telemetry.Fairness{Met: telemetry.SortFairness(c.met.of(environment, now))}
 	if c.sent == nil {
 		return out
 	}
@@ -98,7 +99,7 @@ func (p *pace) bound(sender string) *float64 {
 }
 
 // Meet records that a request of a sender at an address met a bound.
-func (c *Control) Meet(collector *svc.Collector, address string, now time.Time, add func(met *svc.FairnessMet)) {
+func (c *Control) Meet(collector *domain.Collector, address string, now time.Time, add func(met *telemetry.FairnessMet)) {
 	if c != nil && collector != nil {
 		c.met.note(collector, networkOf(address), now, add)
 	}

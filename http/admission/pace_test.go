@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // flooding sends from many connections as one application until ctx ends, and counts the admitted bytes.
@@ -133,7 +133,7 @@ func TestWhoIsTooFarBehindIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		if err := send(1 << 20); svc.CodeOf(err) != svc.CodeUnavailable || time.Since(began) < admissionTime {
+		if err := send(1 << 20); domain.CodeOf(err) != domain.CodeUnavailable || time.Since(began) < admissionTime {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})

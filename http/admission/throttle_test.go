@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // TestPace lets three applications send while the store lags: an application that sends more than an equal part waits
@@ -62,7 +62,7 @@ func TestPace(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(throttleLook)
-		if took, err := send("flood", 1<<20); svc.CodeOf(err) != svc.CodeUnavailable || took < admissionTime {
+		if took, err := send("flood", 1<<20); domain.CodeOf(err) != domain.CodeUnavailable || took < admissionTime {
 			t.Errorf("the flood was let in after %s: %v", took, err)
 		}
 	})

@@ -4,22 +4,24 @@ import (
 	"context"
 	"encoding/json"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 	"svc/http/route"
 )
 
 // Passkeys stores the passkeys of people and the challenges to their authenticators.
 type Passkeys interface {
-	Passkeys(ctx context.Context, person svc.User) ([]svc.Passkey, error)
+	Passkeys(ctx context.Context, person domain.User) ([]conversation.Passkey, error)
 	// AddPasskey returns the passkey with its id. It fails with conflict if there are too many, and with
 	// passkey_required if the session has ended.
-	AddPasskey(ctx context.Context, person svc.User, session string, key svc.Passkey) (svc.Passkey, error)
-	UsePasskey(ctx context.Context, person svc.User, key svc.Passkey) error
-	RemovePasskey(ctx context.Context, person svc.User, id string) error
+	AddPasskey(ctx context.Context, person domain.User, session string, key conversation.Passkey) (conversation.Passkey, error)
+	UsePasskey(ctx context.Context, person domain.User, key conversation.Passkey) error
+	RemovePasskey(ctx context.Context, person domain.User, id string) error
 	// OpenCeremony stores a challenge; TakeCeremony returns it once.
 	NewCeremonyID() string
-	OpenCeremony(ctx context.Context, person svc.User, ceremony svc.Ceremony) error
-	TakeCeremony(ctx context.Context, person svc.User, id string) (svc.Ceremony, error)
+	OpenCeremony(ctx context.Context, person domain.User, ceremony conversation.Ceremony) error
+	TakeCeremony(ctx context.Context, person domain.User, id string) (conversation.Ceremony, error)
 }
 
 // Challenged is a challenge to an authenticator.
@@ -30,7 +32,7 @@ type Challenged struct {
 }
 
 // OpenCeremony stores a challenge and returns it as an answer.
-func OpenCeremony(ctx context.Context, port Passkeys, person svc.User, options json.RawMessage, state svc.Ceremony) (Challenged, error) {
+func OpenCeremony(ctx context.Context, port Passkeys, person domain.User, options json.RawMessage, state conversation.Ceremony) (Challenged, error) {
 	if err := port.OpenCeremony(ctx, person, state); err != nil {
 		return Challenged{}, err
 	}
@@ -44,8 +46,8 @@ func FreshPasskey(call *route.Call) error {
 		return err
 	}
 	token := &call.Grant.Token
-	if token.Name != svc.SessionOfPasskey || call.Now.Sub(token.CreatedAt) >= svc.FreshSession {
-		return svc.PasskeyRequired("session_too_old", "Sign in again with a passkey: this is done within ten minutes of that.")
+	if token.Name != signin.SessionOfPasskey || call.Now.Sub(token.CreatedAt) >= conversation.FreshSession {
+		return conversation.PasskeyRequired("session_too_old", "Sign in again with a passkey: this is done within ten minutes of that.")
 	}
 	return nil
 }

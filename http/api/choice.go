@@ -3,7 +3,7 @@ package api
 import (
 	"slices"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -18,12 +18,12 @@ type Choice struct {
 }
 
 // Parse returns the word of a request, or a problem that lists the allowed words.
-func (c Choice) Parse(words []string) (string, []svc.FieldError) {
+func (c Choice) Parse(words []string) (string, []domain.FieldError) {
 	if len(words) == 0 {
 		return c.Fallback, nil
 	}
 	if !slices.Contains(c.Allowed, words[0]) {
-		return "", []svc.FieldError{UnknownWord(c.Field, c.What, words[0], c.Allowed)}
+		return "", []domain.FieldError{UnknownWord(c.Field, c.What, words[0], c.Allowed)}
 	}
 	return words[0], nil
 }

@@ -4,17 +4,18 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 	"svc/http/route"
 )
 
 // FeedKeyset returns the keyset of a position in the feed, for a cursor.
-func FeedKeyset(key svc.EventKey) []string {
+func FeedKeyset(key event.Key) []string {
 	return []string{strconv.FormatInt(key.Ts.UnixMilli(), 10), key.ID, strconv.FormatUint(key.Tie, 36)}
 }
 
 // FeedKey returns the position in the feed of a cursor, nil without a cursor.
-func FeedKey(call *route.Call, cursor string) (*svc.EventKey, error) {
+func FeedKey(call *route.Call, cursor string) (*event.Key, error) {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {
 		return nil, err
@@ -22,7 +23,7 @@ func FeedKey(call *route.Call, cursor string) (*svc.EventKey, error) {
 	millis, err := strconv.ParseInt(keyset[0], 10, 64)
 	tie, err2 := strconv.ParseUint(keyset[2], 36, 64)
 	if err != nil || err2 != nil {
-		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+		return nil, domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
-	return &svc.EventKey{Ts: time.UnixMilli(millis).UTC(), ID: keyset[1], Tie: tie}, nil
+	return &event.Key{Ts: time.UnixMilli(millis).UTC(), ID: keyset[1], Tie: tie}, nil
 }

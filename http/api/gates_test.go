@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/api/apitest"
 	"svc/http/route"
 )
@@ -38,19 +39,19 @@ func open(t *testing.T, row *route.Route) bench {
 }
 
 // secret returns a token of a person and scopes that matches a row's surface.
-func (b bench) secret(t *testing.T, row *route.Route, person svc.User, scopes ...svc.Scope) svc.Secret {
+func (b bench) secret(t *testing.T, row *route.Route, person domain.User, scopes ...domain.Scope) domain.Secret {
 	t.Helper()
-	kind := svc.TokenPersonal
+	kind := domain.TokenPersonal
 	if row.Surface == route.Console {
-		kind = svc.TokenConsole
+		kind = domain.TokenConsole
 	}
-	return b.Issue(t, kind, svc.TokenOwner{User: person}, scopes...)
+	return b.Issue(t, kind, domain.TokenOwner{User: person}, scopes...)
 }
 
 // person returns a user by the token's own bearer.
-func (b bench) person(t *testing.T, secret svc.Secret) svc.User {
+func (b bench) person(t *testing.T, secret domain.Secret) domain.User {
 	t.Helper()
-	grant, _, err := b.Authorize(t.Context(), secret.Reveal(), svc.RateDefault, "")
+	grant, _, err := b.Authorize(t.Context(), secret.Reveal(), domain.RateDefault, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func (b bench) person(t *testing.T, secret svc.Secret) svc.User {
 }
 
 // send answers a request of a row in an organization and application.
-func (b bench) send(t *testing.T, route *route.Route, org, app string, secret svc.Secret) *httptest.ResponseRecorder {
+func (b bench) send(t *testing.T, route *route.Route, org, app string, secret domain.Secret) *httptest.ResponseRecorder {
 	t.Helper()
 	path := strings.NewReplacer("{org}", org, "{app}", app, "{id}", "none", "{issueId}", "none", "{eventId}", "none", "{email}", "nobody@acme.example").Replace(route.Pattern())
 	request := httptest.NewRequestWithContext(t.Context(), route.Method, path, strings.NewReader(`{}`))
@@ -135,7 +136,7 @@ func TestOpenRowsServeTheConsoleAlone(t *testing.T) {
 func TestEveryRowRefusesWithoutToken(t *testing.T) {
 	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
 		response := b.send(t, route, "acme", "web", "")
-		if body := problem(t, response); body.Code != svc.CodeUnauthorized || response.Header().Get("Www-Authenticate") != `Bearer realm="svc"` {
+		if body := problem(t, response); body.Code != domain.CodeUnauthorized || response.Header().Get("Www-Authenticate") != `Bearer realm="svc"` {
 			t.Errorf("%d %s %v", response.Code, body.Code, response.Header())
 		}
 	})
@@ -147,15 +148,15 @@ func TestEveryRowRefusesWrongSecret(t *testing.T) {
 		if row.Surface == route.Console {
 			other, opposite = b.Owner, "access token"
 		}
-		key := svc.MintSecret("svc_pub_prod_", make([]byte, 32))
-		for secret, names := range map[svc.Secret]string{
+		key := domain.MintSecret("svc_pub_prod_", make([]byte, 32))
+		for secret, names := range map[domain.Secret]string{
 			other: opposite, key: "ingest key",
-			svc.MintSecret("svc_pat_", slices.Repeat([]byte{9}, 32)): "", "svc_pat_short": "", "nonsense": "",
+			domain.MintSecret("svc_pat_", slices.Repeat([]byte{9}, 32)): "", "svc_pat_short": "", "nonsense": "",
 		} {
 			response := b.send(t, row, "acme", "web", secret)
 			body := problem(t, response)
 			challenge := response.Header().Get("Www-Authenticate")
-			if body.Code != svc.CodeUnauthorized || challenge != `Bearer realm="svc", error="invalid_token"` || !strings.Contains(body.Detail, names) {
+			if body.Code != domain.CodeUnauthorized || challenge != `Bearer realm="svc", error="invalid_token"` || !strings.Contains(body.Detail, names) {
 				t.Errorf("%d %q %q", response.Code, body.Detail, challenge)
 			}
 		}
@@ -164,11 +165,11 @@ func TestEveryRowRefusesWrongSecret(t *testing.T) {
 
 func TestEveryRowAsksForItsScope(t *testing.T) {
 	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
-		others := slices.DeleteFunc(svc.Scopes(), func(s svc.Scope) bool { return s == route.Scope })
+		others := slices.DeleteFunc(domain.Scopes(), func(s domain.Scope) bool { return s == route.Scope })
 		response := b.send(t, route, "acme", "web", b.secret(t, route, b.person(t, b.Owner), others...))
 		body := problem(t, response)
 		want := `Bearer error="insufficient_scope", scope="` + string(route.Scope) + `"`
-		if body.Code != svc.CodeForbidden || body.Required == nil || *body.Required != (svc.Required{Scope: route.Scope, Permission: route.Permission}) ||
+		if body.Code != domain.CodeForbidden || body.Required == nil || *body.Required != (domain.Required{Scope: route.Scope, Permission: route.Permission}) ||
 			response.Header().Get("Www-Authenticate") != want {
 			t.Errorf("%d %s %v", response.Code, response.Body, response.Header())
 		}
@@ -177,17 +178,17 @@ func TestEveryRowAsksForItsScope(t *testing.T) {
 
 func TestEveryRowAsksForItsPermissionAndRole(t *testing.T) {
 	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
-		allowed := svc.EffectivePermissions(svc.RoleViewer, svc.Scopes())
+		allowed := domain.EffectivePermissions(domain.RoleViewer, domain.Scopes())
 		lacks := route.Permission != "" && !slices.Contains(allowed, route.Permission)
-		response := b.send(t, route, "acme", "web", b.secret(t, route, b.person(t, b.Viewer), svc.Scopes()...))
+		response := b.send(t, route, "acme", "web", b.secret(t, route, b.person(t, b.Viewer), domain.Scopes()...))
 		switch {
 		case lacks:
 			body := problem(t, response)
-			if body.Code != svc.CodeForbidden || body.Required == nil || body.Required.Permission != route.Permission {
+			if body.Code != domain.CodeForbidden || body.Required == nil || body.Required.Permission != route.Permission {
 				t.Errorf("%d %s", response.Code, response.Body)
 			}
 		case route.Role != "":
-			if body := problem(t, response); body.Code != svc.CodeForbidden || body.Reason != "role_required" || body.Required != nil {
+			if body := problem(t, response); body.Code != domain.CodeForbidden || body.Reason != "role_required" || body.Required != nil {
 				t.Errorf("%d %s", response.Code, response.Body)
 			}
 		case response.Code == 401 || response.Code == 403 || response.Code >= 500:
@@ -201,12 +202,12 @@ func TestEveryRowOfAModuleAsksForIt(t *testing.T) {
 		if route.Module == "" {
 			return
 		}
-		off := slices.DeleteFunc(svc.Modules()[:8], func(m svc.Module) bool { return m == route.Module })
-		if _, err := b.Update(t.Context(), svc.AppRef{Org: "acme", App: "web"}, svc.AppPatch{Modules: &off}, nil); err != nil {
+		off := slices.DeleteFunc(domain.Modules()[:8], func(m domain.Module) bool { return m == route.Module })
+		if _, err := b.Update(t.Context(), domain.AppRef{Org: "acme", App: "web"}, domain.AppPatch{Modules: &off}, nil); err != nil {
 			t.Fatal(err)
 		}
-		body := problem(t, b.send(t, route, "acme", "web", b.secret(t, route, b.person(t, b.Owner), svc.Scopes()...)))
-		if body.Code != svc.CodeModuleDisabled || body.Module != route.Module || body.Endpoint != route.Method+" "+route.Path {
+		body := problem(t, b.send(t, route, "acme", "web", b.secret(t, route, b.person(t, b.Owner), domain.Scopes()...)))
+		if body.Code != domain.CodeModuleDisabled || body.Module != route.Module || body.Endpoint != route.Method+" "+route.Path {
 			t.Errorf("%+v", body)
 		}
 	})
@@ -230,7 +231,7 @@ func TestEveryRowHidesForeignOrganizations(t *testing.T) {
 		if !route.HasParam("org") {
 			return
 		}
-		secret := b.secret(t, route, b.person(t, b.Owner), svc.Scopes()...)
+		secret := b.secret(t, route, b.person(t, b.Owner), domain.Scopes()...)
 		foreign := b.send(t, route, "globex", "shop", secret)
 		absent := b.send(t, route, "nowhere", "shop", secret)
 		if foreign.Code != 404 || masked(foreign) != masked(absent) {
@@ -247,7 +248,7 @@ func TestEveryRowHidesForeignOrganizations(t *testing.T) {
 
 func TestEveryRowTellsTheRateAndTheRevision(t *testing.T) {
 	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
-		secret := b.secret(t, route, b.person(t, b.Owner), svc.Scopes()...)
+		secret := b.secret(t, route, b.person(t, b.Owner), domain.Scopes()...)
 		b.LimitRate(1)
 		name := `"` + string(route.Rate) + `"`
 		first := b.send(t, route, "globex", "shop", secret).Header()
@@ -256,7 +257,7 @@ func TestEveryRowTellsTheRateAndTheRevision(t *testing.T) {
 		}
 		second := b.send(t, route, "acme", "web", secret)
 		body := problem(t, second)
-		if body.Code != svc.CodeRateLimited || second.Header().Get("Retry-After") != "60" || second.Header().Get("RateLimit") != name+";r=0;t=60" {
+		if body.Code != domain.CodeRateLimited || second.Header().Get("Retry-After") != "60" || second.Header().Get("RateLimit") != name+";r=0;t=60" {
 			t.Errorf("%s %v", second.Body, second.Header())
 		}
 	})
@@ -264,10 +265,10 @@ func TestEveryRowTellsTheRateAndTheRevision(t *testing.T) {
 
 func TestEveryWriteIsAudited(t *testing.T) {
 	eachRow(t, func(t *testing.T, b bench, route *route.Route) {
-		secret := b.secret(t, route, b.person(t, b.Owner), svc.Scopes()...)
+		secret := b.secret(t, route, b.person(t, b.Owner), domain.Scopes()...)
 		response := b.send(t, route, "acme", "web", secret)
 		rows := b.Audit()
-		if route.Effect == svc.EffectRead {
+		if route.Effect == conversation.EffectRead {
 			if len(rows) != 0 {
 				t.Errorf("a read left rows: %+v", rows)
 			}
@@ -310,11 +311,11 @@ func TestTokensOfAnOrganizationSeeThemselvesAlone(t *testing.T) {
 	if err := json.Unmarshal(call("GET", "/api/v1/me/tokens").Body.Bytes(), &page); err != nil || len(page.Data) != 1 {
 		t.Fatalf("%v %+v", err, page)
 	}
-	own, _, err := b.Authorize(t.Context(), b.Organization.Reveal(), svc.RateDefault, "")
+	own, _, err := b.Authorize(t.Context(), b.Organization.Reveal(), domain.RateDefault, "")
 	if err != nil || page.Data[0].ID != own.Token.ID {
 		t.Fatalf("%v %+v", err, page)
 	}
-	personal, _, err := b.Authorize(context.WithoutCancel(t.Context()), b.Owner.Reveal(), svc.RateDefault, "")
+	personal, _, err := b.Authorize(context.WithoutCancel(t.Context()), b.Owner.Reveal(), domain.RateDefault, "")
 	if err != nil {
 		t.Fatal(err)
 	}

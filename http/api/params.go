@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -29,15 +29,15 @@ type Paging struct {
 
 // Env is the parameter env: an environment of the application, production if the request names none.
 type Env struct {
-	svc.Environment
-	App svc.AppRef
+	domain.Environment
+	App domain.AppRef
 }
 
 // Parse finds the environment in the path's application.
-func (e *Env) Parse(call *route.Call, words []string) []svc.FieldError {
+func (e *Env) Parse(call *route.Call, words []string) []domain.FieldError {
 	env, ok := call.App.Environment(First(words))
 	if !ok {
-		return []svc.FieldError{UnknownWord("env", "environment", First(words), environmentSlugs(&call.App))}
+		return []domain.FieldError{UnknownWord("env", "environment", First(words), environmentSlugs(&call.App))}
 	}
 	e.Environment, e.App = env, call.Ref()
 	call.Environment = env.Slug
@@ -46,7 +46,7 @@ func (e *Env) Parse(call *route.Call, words []string) []svc.FieldError {
 
 // Schema describes the parameter.
 func (Env) Schema() route.Schema {
-	return route.Schema{"type": "string", "default": svc.DefaultEnvironment}
+	return route.Schema{"type": "string", "default": domain.DefaultEnvironment}
 }
 
 // AllEnvironments is the value of a parameter env for rows of all environments.
@@ -57,7 +57,7 @@ const AllEnvironments = "all"
 type EachEnv struct{ Env }
 
 // Parse finds the environment, unless the request asks for all.
-func (e *EachEnv) Parse(call *route.Call, words []string) []svc.FieldError {
+func (e *EachEnv) Parse(call *route.Call, words []string) []domain.FieldError {
 	if First(words) == AllEnvironments {
 		call.Environment = AllEnvironments
 		return nil
@@ -69,7 +69,7 @@ func (e *EachEnv) Parse(call *route.Call, words []string) []svc.FieldError {
 type OptionalEnv struct{ Env }
 
 // Parse finds the environment, if the request names one.
-func (e *OptionalEnv) Parse(call *route.Call, words []string) []svc.FieldError {
+func (e *OptionalEnv) Parse(call *route.Call, words []string) []domain.FieldError {
 	if len(words) == 0 {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (e *OptionalEnv) Parse(call *route.Call, words []string) []svc.FieldError {
 // Schema describes the parameter.
 func (OptionalEnv) Schema() route.Schema { return route.Schema{"type": "string"} }
 
-func environmentSlugs(app *svc.Application) []string {
+func environmentSlugs(app *domain.Application) []string {
 	slugs := make([]string, len(app.Environments))
 	for i, env := range app.Environments {
 		slugs[i] = env.Slug
@@ -91,18 +91,18 @@ func environmentSlugs(app *svc.Application) []string {
 type PageLimit int
 
 // Parse reads the page size.
-func (l *PageLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
-	return ParseLimit((*int)(l), words, svc.MaxPageSize)
+func (l *PageLimit) Parse(_ *route.Call, words []string) []domain.FieldError {
+	return ParseLimit((*int)(l), words, domain.MaxPageSize)
 }
 
 // Schema describes the parameter.
 func (PageLimit) Schema() route.Schema { return LimitSchema() }
 
 // ParseLimit reads a page size of maximum at most.
-func ParseLimit(into *int, words []string, maximum int) []svc.FieldError {
-	limit, problem := svc.ParseLimit(First(words), svc.DefaultPageSize, maximum)
+func ParseLimit(into *int, words []string, maximum int) []domain.FieldError {
+	limit, problem := domain.ParseLimit(First(words), domain.DefaultPageSize, maximum)
 	if problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	*into = limit
 	return nil
@@ -110,12 +110,12 @@ func ParseLimit(into *int, words []string, maximum int) []svc.FieldError {
 
 // LimitSchema describes a page size.
 func LimitSchema() route.Schema {
-	return route.Schema{"type": "integer", "minimum": 1, "default": svc.DefaultPageSize}
+	return route.Schema{"type": "integer", "minimum": 1, "default": domain.DefaultPageSize}
 }
 
 // UnknownWord is the problem of a word outside the allowed ones.
-func UnknownWord(field, what, word string, allowed []string) svc.FieldError {
-	return svc.FieldError{Field: field, Code: "unknown_value", Message: fmt.Sprintf("Unknown %s %q.", what, word), Allowed: allowed}
+func UnknownWord(field, what, word string, allowed []string) domain.FieldError {
+	return domain.FieldError{Field: field, Code: "unknown_value", Message: fmt.Sprintf("Unknown %s %q.", what, word), Allowed: allowed}
 }
 
 // Words returns the values of a word list as strings.
@@ -137,10 +137,10 @@ func First(words []string) string {
 
 // PageOfAll makes a page of a list that its port returns as a whole, in the order of key. The key of a row is its
 // keyset.
-func PageOfAll[Row any](call *route.Call, rows []Row, paging Paging, key func(Row) string) (svc.Page[Row], error) {
+func PageOfAll[Row any](call *route.Call, rows []Row, paging Paging, key func(Row) string) (domain.Page[Row], error) {
 	keyset, err := call.Keyset(paging.Cursor, 1)
 	if err != nil {
-		return svc.Page[Row]{}, err
+		return domain.Page[Row]{}, err
 	}
 	sorted := slices.SortedFunc(slices.Values(rows), func(a, b Row) int { return strings.Compare(key(a), key(b)) })
 	if keyset != nil {
@@ -168,17 +168,17 @@ func OrNull(word string) *string {
 }
 
 // ProblemsOf returns the problems in an error.
-func ProblemsOf(err error) []svc.FieldError {
-	if known, ok := errors.AsType[*svc.Error](err); ok {
+func ProblemsOf(err error) []domain.FieldError {
+	if known, ok := errors.AsType[*domain.Error](err); ok {
 		return known.Fields
 	}
 	return nil
 }
 
 // SignedIn returns the person of a console session.
-func SignedIn(call *route.Call) (svc.User, error) {
+func SignedIn(call *route.Call) (domain.User, error) {
 	if call.Grant.Token.User == nil {
-		return svc.User{}, &svc.Error{Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The session is bound to no person."}
+		return domain.User{}, &domain.Error{Code: domain.CodeForbidden, Reason: "user_bound_token_required", Message: "The session is bound to no person."}
 	}
 	return *call.Grant.Token.User, nil
 }

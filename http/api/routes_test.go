@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/http/api/apitest"
 	"svc/http/ingest"
 	"svc/http/route"
@@ -45,9 +45,9 @@ func golden(t *testing.T, name string, got []byte) {
 
 // TestTheBuiltModulesAreThoseWithRoutes checks that the product shows no module as available unless it has routes.
 func TestTheBuiltModulesAreThoseWithRoutes(t *testing.T) {
-	for _, module := range svc.Modules() {
+	for _, module := range domain.Modules() {
 		routed := slices.ContainsFunc(wholeTable(), func(route route.Route) bool { return route.Module == module })
-		if routed != slices.Contains(svc.BuiltModules(), module) {
+		if routed != slices.Contains(domain.BuiltModules(), module) {
 			t.Errorf("%s: has routes %v", module, routed)
 		}
 	}

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"svc"
+	"svc/domain/telemetry"
 	"svc/http/route"
 )
 
@@ -12,7 +12,7 @@ type Sampled struct {
 }
 
 // SampledOf returns the sample of an answer's environment, nil if all visitors are stored.
-func SampledOf(s *svc.Sampled) *Sampled {
+func SampledOf(s *telemetry.Sampled) *Sampled {
 	if s == nil {
 		return nil
 	}

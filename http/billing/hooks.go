@@ -10,7 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/revenue"
 	"svc/http/route"
 )
 
@@ -18,19 +19,19 @@ import (
 type Connectors interface {
 	// Hooked returns the connector of a webhook's address, and its credential. It fails with not_found if there is no
 	// connector, or if it is switched off.
-	Hooked(hook string) (svc.AppRef, *svc.BillingConnector, svc.BillingCredential, error)
+	Hooked(hook string) (domain.AppRef, *revenue.BillingConnector, revenue.BillingCredential, error)
 }
 
 // Provider reads events of a payment provider.
 type Provider interface {
 	// Hook returns the items of an event. It fails with invalid_request if the body is not an event.
-	Hook(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, body []byte) ([]svc.BillingRow, error)
+	Hook(ctx context.Context, connector *revenue.BillingConnector, key domain.Secret, body []byte) ([]revenue.BillingRow, error)
 }
 
 // Log accepts billing items.
 type Log interface {
 	// AppendBilling returns once the log has acknowledged the items.
-	AppendBilling(ctx context.Context, items []svc.BillingRow) error
+	AppendBilling(ctx context.Context, items []revenue.BillingRow) error
 }
 
 // Hooks serves the webhooks of payment providers.
@@ -38,10 +39,10 @@ type Hooks struct {
 	Connectors Connectors
 	Provider   Provider
 	// Signed reports whether the header Stripe-Signature signs a body with one of some secrets at an instant.
-	Signed func(header string, body []byte, secrets []svc.Secret, now time.Time) bool
+	Signed func(header string, body []byte, secrets []domain.Secret, now time.Time) bool
 	Log    Log
 	// Allowed reports whether an application has the module revenue.
-	Allowed func(ctx context.Context, ref svc.AppRef) (bool, error)
+	Allowed func(ctx context.Context, ref domain.AppRef) (bool, error)
 	// Absent is true if the program was built without the module revenue.
 	Absent bool
 	Now    func() time.Time
@@ -71,7 +72,7 @@ func (h *Hooks) Routes() []route.Route {
 	return []route.Route{{
 		Surface: route.Collect, Method: http.MethodPost, Path: "/api/v1/revenue/stripe/{connector}", Operation: "collect.stripe", Effect: route.Write,
 		Summary: "The webhook of a billing connector of Stripe: takes an event that Stripe has signed.", Handler: route.Shape[hookInput, taken](),
-		Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeModuleDisabled, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable, svc.CodeNotAvailable},
+		Codes: []domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeModuleDisabled, domain.CodeNotFound, domain.CodeTooLarge, domain.CodeUnavailable, domain.CodeNotAvailable},
 		Raw:   h.serve,
 	}}
 }
@@ -90,7 +91,7 @@ func (h *Hooks) serve(w *route.Response, r *http.Request) {
 // take checks an event and appends its items to the log.
 func (h *Hooks) take(r *http.Request) (items int, err error) {
 	if h.Absent {
-		return 0, svc.Errorf(svc.CodeNotAvailable, "This deployment was built without the module revenue.")
+		return 0, domain.Errorf(domain.CodeNotAvailable, "This deployment was built without the module revenue.")
 	}
 	ref, connector, credential, err := h.Connectors.Hooked(r.PathValue("connector"))
 	if err != nil {
@@ -99,21 +100,21 @@ func (h *Hooks) take(r *http.Request) (items int, err error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxEvent+1))
 	switch {
 	case err != nil:
-		return 0, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body could not be read."})
+		return 0, domain.Invalid(domain.FieldError{Code: "invalid_body", Message: "The body could not be read."})
 	case len(body) > maxEvent:
-		return 0, svc.Errorf(svc.CodeTooLarge, "The event is over %d bytes.", maxEvent)
+		return 0, domain.Errorf(domain.CodeTooLarge, "The event is over %d bytes.", maxEvent)
 	case !h.Signed(r.Header.Get("Stripe-Signature"), body, credential.SigningSecrets(h.Now()), h.Now()):
-		return 0, svc.Errorf(svc.CodeUnauthorized, "The event is not signed by the webhook's signing secret, or was signed more than five minutes ago.")
+		return 0, domain.Errorf(domain.CodeUnauthorized, "The event is not signed by the webhook's signing secret, or was signed more than five minutes ago.")
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), hookTime)
 	defer cancel()
 	// A refused event is read from the list of events later, after the module is switched on.
 	if allowed, err := h.Allowed(ctx, ref); err != nil || !allowed {
-		return 0, cmp.Or(err, error(&svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModuleRevenue, Message: "The application has switched the module revenue off."}))
+		return 0, cmp.Or(err, error(&domain.Error{Code: domain.CodeModuleDisabled, Module: domain.ModuleRevenue, Message: "The application has switched the module revenue off."}))
 	}
 	rows, err := h.Provider.Hook(ctx, connector, credential.APIKey, body)
-	if _, away := errors.AsType[*svc.BillingProblemError](err); away {
-		return 0, svc.Unavailable("The payment provider", hookRetry)
+	if _, away := errors.AsType[*revenue.BillingProblemError](err); away {
+		return 0, domain.Unavailable("The payment provider", hookRetry)
 	}
 	if err != nil || len(rows) == 0 {
 		return 0, err

@@ -20,7 +20,7 @@ import (
 
 	"github.com/andybalholm/brotli"
 
-	"svc"
+	"svc/domain"
 	"svc/http/console/demo"
 	"svc/http/route"
 )
@@ -53,7 +53,7 @@ func Routes() ([]route.Route, error) {
 	return append([]route.Route{
 		row("/", "console.root", "Leads browsers to the console.", func(w *route.Response, r *http.Request) {
 			if !strings.Contains(r.Header.Get("Accept"), "text/html") {
-				w.Refuse(r, svc.Errorf(svc.CodeNotFound, "No such path. The API is at /api/v1, its documentation at /docs."), nil)
+				w.Refuse(r, domain.Errorf(domain.CodeNotFound, "No such path. The API is at /api/v1, its documentation at /docs."), nil)
 				return
 			}
 			http.Redirect(w, r, "/console", http.StatusSeeOther)
@@ -64,7 +64,7 @@ func Routes() ([]route.Route, error) {
 				found.serve(w, r)
 				return
 			}
-			w.Refuse(r, svc.NotFound("file"), nil)
+			w.Refuse(r, domain.NotFound("file"), nil)
 		}),
 	}, demo.Rows()...), nil
 }

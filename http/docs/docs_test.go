@@ -6,14 +6,15 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"svc"
+	manual "svc/docs"
+	"svc/domain"
 	"svc/http/api/apitest"
 	"svc/http/docs"
 )
 
 func library(t *testing.T) *docs.Library {
 	t.Helper()
-	l, err := docs.Open(svc.Documentation)
+	l, err := docs.Open(manual.Documentation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +32,8 @@ func TestOpenNamesWhatIsWrong(t *testing.T) {
 	}{
 		"no index":     {fstest.MapFS{}, "README.md"},
 		"no title":     {fstest.MapFS{"README.md": {Data: []byte("text\n## second\n")}}, "no title"},
-		"capital name": {fstest.MapFS{"README.md": {Data: []byte("# T")}, "docs/Guide.md": {Data: []byte("# G")}}, `"Guide" is no slug`},
-		"second index": {fstest.MapFS{"README.md": {Data: []byte("# T")}, "docs/index.md": {Data: []byte("# I")}}, `"index" is taken`},
+		"capital name": {fstest.MapFS{"README.md": {Data: []byte("# T")}, "Guide.md": {Data: []byte("# G")}}, `"Guide" is no slug`},
+		"second index": {fstest.MapFS{"README.md": {Data: []byte("# T")}, "index.md": {Data: []byte("# I")}}, `"index" is taken`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +54,7 @@ func TestPagesAreFoundByTheirSlugs(t *testing.T) {
 		}
 	}
 	for _, slug := range []string{"", "nothing", "README", "a/b/c/d/e/f", "../README", "index/"} {
-		if _, err := l.Page(slug); svc.CodeOf(err) != svc.CodeNotFound {
+		if _, err := l.Page(slug); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("page %q: got %v", slug, err)
 		}
 	}
@@ -87,7 +88,7 @@ func TestTheReferenceIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, info := range svc.Codes() {
+	for _, info := range domain.Codes() {
 		if !strings.Contains(problems.Markdown, "\n## "+string(info.Code)+"\n") {
 			t.Errorf("no section describes the code %s", info.Code)
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -53,7 +53,7 @@ func nounSlug(noun string) string {
 func errorPage() string {
 	var out strings.Builder
 	out.WriteString("# Error codes\n\nEvery refusal is `application/problem+json` (RFC 9457): `type`, `title`, `status`, `detail` for a\nperson, `code` for a program, `requestId` for the operator, and `errors[]` with every problem of the\nrequest at once: `field`, `code`, `message`, and `allowed` where only some values are. Branch on `code`.\n")
-	for _, info := range svc.Codes() {
+	for _, info := range domain.Codes() {
 		fmt.Fprintf(&out, "\n## %s\n\nStatus %d, %s. %s", info.Code, info.Status, info.Title, info.Meaning)
 		if info.Retryable {
 			out.WriteString(" The same request may succeed later.")

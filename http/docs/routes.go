@@ -3,7 +3,8 @@ package docs
 import (
 	"context"
 
-	"svc"
+	manual "svc/docs"
+	"svc/domain"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -12,11 +13,11 @@ import (
 func (l *Library) Routes() []route.Route {
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/docs", Operation: "docs.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/docs", Operation: "docs.list", Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List documentation pages", Handler: route.Typed(l.list),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/docs/{slug...}", Operation: "docs.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/docs/{slug...}", Operation: "docs.get", Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "Read one documentation page as markdown", Handler: route.Typed(l.get),
 		},
 	}
@@ -31,8 +32,8 @@ type docRow struct {
 
 type listDocs struct{ api.Paging }
 
-func (l *Library) list(_ context.Context, call *route.Call, in listDocs) (svc.Page[docRow], error) {
-	rows := api.Convert(l.Pages(), func(page *svc.DocPage) docRow {
+func (l *Library) list(_ context.Context, call *route.Call, in listDocs) (domain.Page[docRow], error) {
+	rows := api.Convert(l.Pages(), func(page *manual.DocPage) docRow {
 		return docRow{Slug: page.Slug, Title: page.Title, Bytes: len(page.Markdown)}
 	})
 	return api.PageOfAll(call, rows, in.Paging, func(row docRow) string { return row.Slug })

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"strings"
 
-	"svc"
+	manual "svc/docs"
 	"svc/http/route"
 )
 
@@ -21,9 +21,9 @@ var assets embed.FS
 // Library contains the pages.
 type Library interface {
 	// Pages lists all pages in the order of their slugs.
-	Pages() []svc.DocPage
+	Pages() []manual.DocPage
 	// Page returns one page; it fails with not_found for any other slug.
-	Page(slug string) (svc.DocPage, error)
+	Page(slug string) (manual.DocPage, error)
 }
 
 // indexSlug is the page that /docs shows.
@@ -94,7 +94,7 @@ func (m *Site) serve(w *route.Response, r *http.Request) {
 	page, err := m.library.Page(slug)
 	if err != nil {
 		status = http.StatusNotFound
-		page = svc.DocPage{Title: "There is no such page", Markdown: "# There is no such page\n\nThe contents name all that there are.\n"}
+		page = manual.DocPage{Title: "There is no such page", Markdown: "# There is no such page\n\nThe contents name all that there are.\n"}
 	}
 	body, err := m.render(&page)
 	if err != nil {
@@ -108,7 +108,7 @@ func (m *Site) serve(w *route.Response, r *http.Request) {
 }
 
 // render makes the whole page.
-func (m *Site) render(page *svc.DocPage) ([]byte, error) {
+func (m *Site) render(page *manual.DocPage) ([]byte, error) {
 	content, err := m.html(page)
 	if err != nil {
 		return nil, err

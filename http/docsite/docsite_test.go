@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	manual "svc/docs"
+	"svc/domain"
+	"svc/domain/share"
 	"svc/http/api/apitest"
 	"svc/http/docs"
 	"svc/http/docsite"
@@ -18,18 +20,18 @@ import (
 // The site needs neither callers nor applications.
 type nobody struct{}
 
-func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
-	return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "unknown")
+func (nobody) Authorize(context.Context, string, domain.RateClass, string) (domain.Grant, domain.RateState, error) {
+	return domain.Grant{}, domain.RateState{}, domain.Errorf(domain.CodeUnauthorized, "unknown")
 }
 
-func (nobody) Read(context.Context, svc.AppRef, svc.AppPart) (svc.Application, svc.AppParts, error) {
-	return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
+func (nobody) Read(context.Context, domain.AppRef, share.AppPart) (domain.Application, share.AppParts, error) {
+	return domain.Application{}, share.AppParts{}, domain.NotFound("application")
 }
 
 // site is the site of the service's own pages.
 func site(t *testing.T) (*route.Handler, *docs.Library) {
 	t.Helper()
-	library, err := docs.Open(svc.Documentation)
+	library, err := docs.Open(manual.Documentation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +43,7 @@ func site(t *testing.T) (*route.Handler, *docs.Library) {
 		t.Fatal(err)
 	}
 	handler, err := route.New(route.Config{
-		Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("k")), Now: time.Now,
+		Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: domain.NewCursors([]byte("k")), Now: time.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -101,11 +103,11 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 
 // TestNothingOfAPageBecomesMarkup renders careless and hostile texts of pages.
 func TestNothingOfAPageBecomesMarkup(t *testing.T) {
-	guide, err := docsite.New(shelf{"index": "# A <b>title</b>\n\nText <i onclick=x>i</i> <script>alert(1)</script> [x](javascript:alert(1)) ![p](docs/p.png) [code](DESIGN.md) [go](docs/a.md#b)\n", "a": "# A\n\n## B\n\n[back](../README.md)\n\n## B\n"})
+	guide, err := docsite.New(shelf{"index": "# A <b>title</b>\n\nText <i onclick=x>i</i> <script>alert(1)</script> [x](javascript:alert(1)) ![p](docs/p.png) [code](DESIGN.md) [go](a.md#b)\n", "a": "# A\n\n## B\n\n[back](../README.md)\n\n## B\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := route.New(route.Config{Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("k")), Now: time.Now})
+	handler, err := route.New(route.Config{Routes: guide.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: domain.NewCursors([]byte("k")), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,12 +135,12 @@ func TestNothingOfAPageBecomesMarkup(t *testing.T) {
 // shelf is a library of a few pages.
 type shelf map[string]string
 
-func (s shelf) Pages() []svc.DocPage { return nil }
+func (s shelf) Pages() []manual.DocPage { return nil }
 
-func (s shelf) Page(slug string) (svc.DocPage, error) {
+func (s shelf) Page(slug string) (manual.DocPage, error) {
 	text, ok := s[slug]
 	if !ok {
-		return svc.DocPage{}, svc.NotFound("page")
+		return manual.DocPage{}, domain.NotFound("page")
 	}
-	return svc.DocPage{Slug: slug, Title: slug, Markdown: text}, nil
+	return manual.DocPage{Slug: slug, Title: slug, Markdown: text}, nil
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
-	"svc"
+	manual "svc/docs"
 )
 
-// indexFile is the file of the index, without its ending.
+// indexFile is the file of the index, without its ending. A link to the README.md of the project leads there, too.
 const indexFile = "README"
 
 // html turns the markdown of a page into HTML. It drops markup within the markdown, so that no text of a page becomes a
 // part of the site.
-func (m *Site) html(page *svc.DocPage) (template.HTML, error) {
+func (m *Site) html(page *manual.DocPage) (template.HTML, error) {
 	source := []byte(page.Markdown)
 	converter := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Linkify), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 	document := converter.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{taken: map[string]bool{}}))))
@@ -86,13 +86,9 @@ func (m *Site) target(to, slug string) (string, bool) {
 	if match == nil {
 		return "", false
 	}
-	folder := "docs"
-	if slug == indexSlug {
-		folder = "." // This is the folder of indexFile.
-	}
-	file := path.Join(folder, path.Dir(slug), match[1])
+	file := path.Join("docs", path.Dir(slug), match[1])
 	name, inside := strings.CutPrefix(file, "docs/")
-	if file == indexFile {
+	if name == indexFile {
 		name, inside = indexSlug, true
 	}
 	if !inside {

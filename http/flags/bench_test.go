@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // sink is a response writer that stores only the status.
@@ -163,7 +163,7 @@ func BenchmarkSubscribers(b *testing.B) {
 	each := float64(inUse()-before) / subscribers
 	for b.Loop() {
 		definitions.define(b, many(20, 4))
-		want := fmt.Sprintf(`"revision":%d`, definitions.Set(svc.AppRef{}, "").Revision)
+		want := fmt.Sprintf(`"revision":%d`, definitions.Set(domain.AppRef{}, "").Revision)
 		for _, client := range clients {
 			hears(b, client, want)
 		}

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 	"svc/http/route"
 )
 
@@ -18,17 +19,17 @@ type definitionsInput struct {
 
 // flagForServers is a flag in one environment, as servers evaluate it.
 type flagForServers struct {
-	Key            string                 `json:"key"`
-	Version        uint64                 `json:"version"`
-	Kind           svc.FlagKind           `json:"kind"`
-	Enabled        bool                   `json:"enabled"`
-	RolloutPercent float64                `json:"rolloutPercent"`
-	StartAt        *time.Time             `json:"startAt"`
-	EndAt          *time.Time             `json:"endAt"`
-	BucketBy       string                 `json:"bucketBy"`
-	Variants       []svc.FlagVariant      `json:"variants"`
-	Rules          []svc.FlagRule         `json:"rules"`
-	Prerequisites  []svc.FlagPrerequisite `json:"prerequisites"`
+	Key            string              `json:"key"`
+	Version        uint64              `json:"version"`
+	Kind           flag.Kind           `json:"kind"`
+	Enabled        bool                `json:"enabled"`
+	RolloutPercent float64             `json:"rolloutPercent"`
+	StartAt        *time.Time          `json:"startAt"`
+	EndAt          *time.Time          `json:"endAt"`
+	BucketBy       string              `json:"bucketBy"`
+	Variants       []flag.Variant      `json:"variants"`
+	Rules          []flag.Rule         `json:"rules"`
+	Prerequisites  []flag.Prerequisite `json:"prerequisites"`
 }
 
 // definitions is the answer: the flags that are not archived.
@@ -42,7 +43,7 @@ type definitions struct {
 // algorithm names the mapping from an id to its position in a rollout.
 const algorithm = "sha256-u32be-mod10000"
 
-func (f *Flags) definitionsOf(collector *svc.Collector) definitions {
+func (f *Flags) definitionsOf(collector *domain.Collector) definitions {
 	flags, revision := f.Definitions.All(collector.App)
 	answer := definitions{Revision: revision, Environment: collector.Environment.Slug, Algorithm: algorithm, Flags: []flagForServers{}}
 	for n := range flags {
@@ -61,7 +62,7 @@ func (f *Flags) definitionsOf(collector *svc.Collector) definitions {
 
 // encodedDefinitions returns the definitions as JSON, and their revision. After a change all servers request the same
 // definitions at the same time, so they are encoded once.
-func (f *Flags) encodedDefinitions(collector *svc.Collector) (text []byte, revision uint64) {
+func (f *Flags) encodedDefinitions(collector *domain.Collector) (text []byte, revision uint64) {
 	environment := collector.Environment.Slug
 	set := f.Definitions.Set(collector.App, environment)
 	kept := set.Text(func() []byte {
@@ -82,8 +83,8 @@ func (f *Flags) encodedDefinitions(collector *svc.Collector) (text []byte, revis
 // their content, so they require a secret key.
 func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
 	s, err := f.subscribe(r)
-	if err == nil && s.collector.Kind != svc.KeySecret {
-		err = svc.Errorf(svc.CodeForbidden, "The definitions need a secret key; a public one evaluates flags.")
+	if err == nil && s.collector.Kind != domain.KeySecret {
+		err = domain.Errorf(domain.CodeForbidden, "The definitions need a secret key; a public one evaluates flags.")
 	}
 	if err != nil {
 		w.Refuse(r, err, nil)
@@ -94,7 +95,7 @@ func (f *Flags) serveDefinitions(w *route.Response, r *http.Request) {
 		if err != nil {
 			seen = ^uint64(0) // This makes the first message contain the present definitions.
 		}
-		f.follow(w, r, s, seen, func(out []byte, set *svc.FlagSet, _ time.Time) []byte {
+		f.follow(w, r, s, seen, func(out []byte, set *flag.Set, _ time.Time) []byte {
 			encoded, _ := f.encodedDefinitions(s.collector)
 			out = append(strconv.AppendUint(append(out, "id: "...), set.Revision, 10), "\nevent: definitions\ndata: "...)
 			return append(append(out, encoded...), "\n\n"...)

@@ -15,7 +15,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/zeebo/xxh3"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
+	"svc/domain/ingest"
 	"svc/http/route"
 )
 
@@ -28,20 +30,20 @@ const (
 
 // evaluation is the working memory of one request. It is taken from a pool and returned to it.
 type evaluation struct {
-	collector *svc.Collector
-	set       *svc.FlagSet
+	collector *domain.Collector
+	set       *flag.Set
 	now       time.Time
 	// number is the number of the visitor, zero until it is computed.
 	number uint64
 	// fate is the fate of the evaluations, empty until it is computed.
-	fate svc.Fate
+	fate ingest.Fate
 	// outcomes are the outcomes of the requested flags, in order.
-	outcomes []*svc.FlagOutcome
+	outcomes []*flag.Outcome
 	// unchanged is true if the caller has the answer already, so it is evaluated only for the counts.
 	unchanged bool
 	id        []byte
-	context   svc.FlagContext
-	person    *svc.FlagPerson
+	context   flag.Context
+	person    *flag.Person
 	body      []byte
 	out       []byte
 	// picked are the indexes of the requested flags in the set, in order; all is true if the request names none.
@@ -77,7 +79,7 @@ func (e *evaluation) end() {
 }
 
 // use begins the evaluation of the flags that a key may see.
-func (e *evaluation) use(f *Flags, collector *svc.Collector) {
+func (e *evaluation) use(f *Flags, collector *domain.Collector) {
 	e.collector, e.set = collector, f.Definitions.Set(collector.App, collector.Environment.Slug)
 	e.context.Reset(e.set, e.now)
 }
@@ -104,11 +106,11 @@ func (e *evaluation) read(r *http.Request) error {
 }
 
 func errTooLarge() error {
-	return svc.Errorf(svc.CodeTooLarge, "The body is over %d bytes.", maxBody)
+	return domain.Errorf(domain.CodeTooLarge, "The body is over %d bytes.", maxBody)
 }
 
 func notReadable() error {
-	return svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body cannot be read."})
+	return domain.Invalid(domain.FieldError{Code: "unreadable_body", Message: "The body cannot be read."})
 }
 
 // appendAll reads everything within the bound of bodies.

@@ -7,7 +7,11 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/flag"
+	domainingest "svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/http/ingest"
 	"svc/http/route"
 	"svc/protos"
@@ -16,29 +20,29 @@ import (
 // Definitions is the node's snapshot of compiled flags.
 type Definitions interface {
 	// Set returns the flags of an application in an environment; it is never nil.
-	Set(ref svc.AppRef, environment string) *svc.FlagSet
+	Set(ref domain.AppRef, environment string) *flag.Set
 	// Watch is Set with a channel that is closed when the set is superseded, and the time at which the set was made.
-	Watch(ref svc.AppRef, environment string) (set *svc.FlagSet, superseded <-chan struct{}, since time.Time)
+	Watch(ref domain.AppRef, environment string) (set *flag.Set, superseded <-chan struct{}, since time.Time)
 	// All returns the flags of an application by key, including archived ones, and their revision.
-	All(ref svc.AppRef) (flags []svc.Flag, revision uint64)
+	All(ref domain.AppRef) (flags []flag.Flag, revision uint64)
 }
 
 // Persons reads cached profiles without a call.
 type Persons interface {
 	// Person returns the cached profile of a visitor of an environment. It returns nil if the profile is not cached,
 	// and then begins to load it.
-	Person(environment, visitor uint64) *svc.FlagPerson
+	Person(environment, visitor uint64) *flag.Person
 }
 
 // Exposures records the variants that visitors have seen, as far as the telemetry policy permits.
 type Exposures interface {
 	// Recording returns the policy for recording evaluations in an environment.
-	Recording(environment uint64) svc.FlagsPolicy
+	Recording(environment uint64) telemetry.FlagsPolicy
 	// LeaveOut counts evaluations that are not recorded, by their fate.
-	LeaveOut(environment uint64, fate svc.Fate, count int64)
+	LeaveOut(environment uint64, fate domainingest.Fate, count int64)
 	// Expose records that a visitor of an environment was served outcomes; it does not retain the slice. It reports
 	// whether it has recorded all that count. It neither waits nor fails.
-	Expose(environment, visitor uint64, outcomes []*svc.FlagOutcome, now time.Time) (noted bool)
+	Expose(environment, visitor uint64, outcomes []*flag.Outcome, now time.Time) (noted bool)
 }
 
 // Flags answers evaluations.
@@ -54,7 +58,7 @@ type Flags struct {
 	// Origin is the address under which clients reach the service, empty if only the request shows it.
 	Origin string
 	// Memory caches answers to repeated requests; nil caches none.
-	Memory *svc.FlagMemory
+	Memory *flag.Memory
 }
 
 // manyFlags is the number of flags from which an answer is cached: fewer are evaluated as fast as they are looked up.
@@ -68,7 +72,7 @@ func (f *Flags) Routes() []route.Route {
 	row := func(method, path, operation, summary string, shape route.Endpoint, serve func(w *route.Response, r *http.Request)) route.Route {
 		return route.Route{
 			Surface: route.Collect, Method: method, Path: path, Operation: operation, Effect: route.Read, Summary: summary, Handler: shape,
-			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnavailable},
+			Codes: []domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeTooLarge, domain.CodeUnavailable},
 			Raw: func(w *route.Response, r *http.Request) {
 				if r.Header["Origin"] != nil {
 					w.AllowOrigin(r)
@@ -92,7 +96,7 @@ func (f *Flags) Routes() []route.Route {
 }
 
 // admit returns the permissions of a request's key, if they include flags.
-func (f *Flags) admit(r *http.Request, inside string) (*svc.Collector, error) {
+func (f *Flags) admit(r *http.Request, inside string) (*domain.Collector, error) {
 	collector, err := f.Authority.Collector(r, inside)
 	if err == nil {
 		err = allowed(collector)
@@ -101,20 +105,20 @@ func (f *Flags) admit(r *http.Request, inside string) (*svc.Collector, error) {
 }
 
 // allowed fails if the application has switched flags off.
-func allowed(collector *svc.Collector) error {
-	if slices.Contains(collector.Modules, svc.ModuleFlags) {
+func allowed(collector *domain.Collector) error {
+	if slices.Contains(collector.Modules, domain.ModuleFlags) {
 		return nil
 	}
-	return &svc.Error{Code: svc.CodeModuleDisabled, Module: svc.ModuleFlags, Message: "The application has switched the module flags off."}
+	return &domain.Error{Code: domain.CodeModuleDisabled, Module: domain.ModuleFlags, Message: "The application has switched the module flags off."}
 }
 
 // know adds the person's profile to the context, if a flag of the set may read it and the caller has not sent it.
 func (f *Flags) know(e *evaluation) {
-	if f.Persons == nil || !e.set.Asks(&e.context) || !slices.Contains(e.collector.Modules, svc.ModulePeople) {
+	if f.Persons == nil || !e.set.Asks(&e.context) || !slices.Contains(e.collector.Modules, domain.ModulePeople) {
 		return
 	}
 	if e.nameless() {
-		e.person = &svc.FlagPerson{} // A placeholder id has no profile to load.
+		e.person = &flag.Person{} // A placeholder id has no profile to load.
 	} else {
 		e.person = f.Persons.Person(e.collector.Environment.Number, e.visitor())
 	}
@@ -124,8 +128,8 @@ func (f *Flags) know(e *evaluation) {
 // evaluate answers all requested flags, and counts and records the answers.
 func (f *Flags) evaluate(e *evaluation, surface int) {
 	many := f.Memory != nil && e.asked() >= manyFlags
-	var recall svc.FlagRecall
-	question := svc.FlagQuestion{Environment: e.collector.Environment.Number, Surface: surface, Text: e.body, Person: e.person}
+	var recall flag.Recall
+	question := flag.Question{Environment: e.collector.Environment.Number, Surface: surface, Text: e.body, Person: e.person}
 	if many {
 		recall = f.Memory.Recall(e.set, &question, e.now)
 	}
@@ -147,10 +151,10 @@ func (f *Flags) evaluate(e *evaluation, surface int) {
 }
 
 // record records the outcomes of a request; answer is their cached answer, or nil.
-func (f *Flags) record(e *evaluation, answer *svc.FlagAnswer) {
+func (f *Flags) record(e *evaluation, answer *flag.Answer) {
 	switch {
 	case f.Exposures == nil || len(e.outcomes) == 0:
-	case f.fate(e) != svc.FateStored:
+	case f.fate(e) != domainingest.FateStored:
 		f.Exposures.LeaveOut(e.collector.Environment.Number, e.fate, int64(len(e.outcomes)))
 	case answer != nil && answer.Noted.Load():
 	default:
@@ -162,7 +166,7 @@ func (f *Flags) record(e *evaluation, answer *svc.FlagAnswer) {
 }
 
 // fate returns the fate of the evaluations of a request. All belong to one visitor, so all have the same fate.
-func (f *Flags) fate(e *evaluation) svc.Fate {
+func (f *Flags) fate(e *evaluation) domainingest.Fate {
 	if e.fate != "" {
 		return e.fate
 	}
@@ -170,13 +174,13 @@ func (f *Flags) fate(e *evaluation) svc.Fate {
 	recording := f.Exposures.Recording(environment)
 	switch {
 	case !recording.RecordEvaluations:
-		e.fate = svc.FateDisabled
+		e.fate = domainingest.FateDisabled
 	case e.nameless():
-		e.fate = svc.FateInvalid
-	case recording.SampleRate < 1 && !svc.InSample(protos.VisitorHash(environment, svc.Visitor(e.context.DistinctID, e.context.AnonymousID)), recording.SampleRate):
-		e.fate = svc.FateSampled
+		e.fate = domainingest.FateInvalid
+	case recording.SampleRate < 1 && !telemetry.InSample(protos.VisitorHash(environment, event.Visitor(e.context.DistinctID, e.context.AnonymousID)), recording.SampleRate):
+		e.fate = domainingest.FateSampled
 	default:
-		e.fate = svc.FateStored
+		e.fate = domainingest.FateStored
 	}
 	return e.fate
 }
@@ -184,13 +188,13 @@ func (f *Flags) fate(e *evaluation) svc.Fate {
 // nameless reports whether the id of the request is a placeholder. The request is evaluated, but without a profile and
 // without an exposure.
 func (e *evaluation) nameless() bool {
-	return svc.IsPlaceholderID(svc.Visitor(e.context.DistinctID, e.context.AnonymousID))
+	return domain.IsPlaceholderID(event.Visitor(e.context.DistinctID, e.context.AnonymousID))
 }
 
 // visitor returns the number of the request's visitor in the store.
 func (e *evaluation) visitor() uint64 {
 	if e.number == 0 {
-		e.id = append(e.id[:0], svc.Visitor(e.context.DistinctID, e.context.AnonymousID)...)
+		e.id = append(e.id[:0], event.Visitor(e.context.DistinctID, e.context.AnonymousID)...)
 		e.number = city.CH64(e.id)
 	}
 	return e.number

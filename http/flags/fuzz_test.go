@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/flag"
 )
 
 // conditional are flags that read every field that a context may contain.
-func conditional() map[string]svc.FlagSpec {
+func conditional() map[string]flag.Spec {
 	specs := many(3, 2)
 	all := 100.0
-	for n, condition := range []svc.FlagCondition{
+	for n, condition := range []flag.Condition{
 		{Field: "trait.plan", Op: "in", Value: []any{"a", "b"}},
 		{Field: "property.amount", Op: "gt", Value: 7.0},
 		{Field: "tag", Op: "contains", Value: "vip"},
@@ -24,9 +24,9 @@ func conditional() map[string]svc.FlagSpec {
 		{Field: "company", Op: "exists", Value: true},
 		{Field: "property.name", Op: "starts_with", Value: "a"},
 	} {
-		specs["looks-at-"+string(rune('a'+n))] = svc.FlagSpec{
-			Name: "Looks", Kind: svc.FlagBoolean, Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{condition}, Variant: "on"}},
-			Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: &all}},
+		specs["looks-at-"+string(rune('a'+n))] = flag.Spec{
+			Name: "Looks", Kind: flag.Boolean, Rules: []flag.Rule{{ID: "r", Conditions: []flag.Condition{condition}, Variant: "on"}},
+			Environments: map[string]flag.Switch{"production": {Enabled: true, RolloutPercent: &all}},
 		}
 	}
 	return specs

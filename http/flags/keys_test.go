@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 	"svc/http/ingest"
 )
 
@@ -17,13 +18,13 @@ func TestANodeThatLagsRefusesNoKeyForGood(t *testing.T) {
 	definitions := &defined{}
 	definitions.define(t, many(1, 1))
 	current := true
-	known := keys{svc.HashSecret("secret"): {
-		Kind: svc.KeySecret, App: svc.AppRef{Org: "acme", App: "web"}, AppID: "app_1", KeyID: "key_1", Modules: []svc.Module{svc.ModuleFlags},
-		Environment: svc.Environment{Number: 7, Slug: "production"},
+	known := keys{domain.HashSecret("secret"): {
+		Kind: domain.KeySecret, App: domain.AppRef{Org: "acme", App: "web"}, AppID: "app_1", KeyID: "key_1", Modules: []domain.Module{domain.ModuleFlags},
+		Environment: domain.Environment{Number: 7, Slug: "production"},
 	}}
 	handler := routed(t, &Flags{
 		Authority:   ingest.Authority{Collectors: known, Current: func() bool { return current }},
-		Definitions: definitions, Exposures: recorded{}, Now: time.Now, Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")}, Memory: &svc.FlagMemory{},
+		Definitions: definitions, Exposures: recorded{}, Now: time.Now, Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")}, Memory: &flag.Memory{},
 	})
 	paths := []struct{ method, path, body string }{
 		{"POST", "/api/v1/flags/evaluate", `{"distinctId":"user-1"}`},

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/flag"
 )
 
 // exposed counts the outcomes that it receives. It refuses to record them while it is full.
@@ -20,7 +20,7 @@ type exposed struct {
 	told int
 }
 
-func (e *exposed) Expose(_, _ uint64, outcomes []*svc.FlagOutcome, _ time.Time) (noted bool) {
+func (e *exposed) Expose(_, _ uint64, outcomes []*flag.Outcome, _ time.Time) (noted bool) {
 	e.told += len(outcomes)
 	return !e.full
 }

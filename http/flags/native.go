@@ -4,7 +4,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 	"svc/http/route"
 )
 
@@ -21,11 +22,11 @@ type evaluateInput struct {
 
 // evaluatedFlag is the answer about one flag.
 type evaluatedFlag struct {
-	Enabled bool           `json:"enabled"`
-	Variant *string        `json:"variant" doc:"The variant that is served; null for a boolean flag, and where the flag is off."`
-	Value   any            `json:"value" doc:"What the flag evaluates to: the variant's value, else its key; true or false for a boolean flag."`
-	Reason  svc.FlagReason `json:"reason" open:"true" doc:"person_unknown: a rule looks at what was neither sent nor is known here of the person yet, and was passed over."`
-	RuleID  string         `json:"ruleId,omitempty" doc:"The rule that decided."`
+	Enabled bool        `json:"enabled"`
+	Variant *string     `json:"variant" doc:"The variant that is served; null for a boolean flag, and where the flag is off."`
+	Value   any         `json:"value" doc:"What the flag evaluates to: the variant's value, else its key; true or false for a boolean flag."`
+	Reason  flag.Reason `json:"reason" open:"true" doc:"person_unknown: a rule looks at what was neither sent nor is known here of the person yet, and was passed over."`
+	RuleID  string      `json:"ruleId,omitempty" doc:"The rule that decided."`
 }
 
 // evaluated is the answer of the native endpoint.
@@ -43,7 +44,7 @@ const (
 )
 
 // fragment returns the text of an outcome in a protocol, which is encoded at its first use.
-func fragment(outcome *svc.FlagOutcome, surface int, encode func(*svc.FlagOutcome) []byte) []byte {
+func fragment(outcome *flag.Outcome, surface int, encode func(*flag.Outcome) []byte) []byte {
 	if text := outcome.Encoded(surface); text != nil {
 		return text
 	}
@@ -53,13 +54,13 @@ func fragment(outcome *svc.FlagOutcome, surface int, encode func(*svc.FlagOutcom
 }
 
 // encodeNative writes an outcome as a member of the object flags.
-func encodeNative(outcome *svc.FlagOutcome) []byte {
+func encodeNative(outcome *flag.Outcome) []byte {
 	out := append(make([]byte, 0, 96), '"')
 	out = append(out, outcome.Flag().Key...)
 	out = append(out, `":{"enabled":`...)
 	out = strconv.AppendBool(out, outcome.Enabled())
 	out = append(out, `,"variant":`...)
-	if outcome.Flag().Kind() == svc.FlagBoolean || outcome.Variant() == "" {
+	if outcome.Flag().Kind() == flag.Boolean || outcome.Variant() == "" {
 		out = append(out, "null"...)
 	} else {
 		out = appendText(out, outcome.Variant())
@@ -128,11 +129,11 @@ func (f *Flags) appendNative(e *evaluation) {
 
 // invalid returns the error of one field.
 func invalid(field, code, message string) error {
-	return svc.Invalid(svc.FieldError{Field: field, Code: code, Message: message})
+	return domain.Invalid(domain.FieldError{Field: field, Code: code, Message: message})
 }
 
 // idOf reads an id, which may be a number.
-func idOf(field string, value svc.FlagValue) (string, error) {
+func idOf(field string, value flag.Value) (string, error) {
 	if value.Null() {
 		return "", nil
 	}
@@ -152,8 +153,8 @@ const maxID = 1024
 // readNative reads the body of the native endpoint into the context.
 func (e *evaluation) readNative() (err error) {
 	var distinct, anonymous string
-	var context, keys svc.FlagValue
-	refused, ok := svc.ReadObject(e.body, func(name string, value svc.FlagValue) bool {
+	var context, keys flag.Value
+	refused, ok := flag.ReadObject(e.body, func(name string, value flag.Value) bool {
 		switch name {
 		case "distinctId":
 			distinct, err = idOf(name, value)
@@ -182,12 +183,12 @@ func (e *evaluation) readNative() (err error) {
 }
 
 // pickAll adds the requested flags of a list; an absent list means all flags.
-func (e *evaluation) pickAll(field string, keys svc.FlagValue) error {
+func (e *evaluation) pickAll(field string, keys flag.Value) error {
 	if keys.Null() {
 		return nil
 	}
 	bad := false
-	list := keys.Elements(func(element svc.FlagValue) {
+	list := keys.Elements(func(element flag.Value) {
 		text, ok := element.Text()
 		bad = bad || !ok
 		e.pick(text)

@@ -8,19 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/flag"
 )
 
 // TestEveryProtocolReadsVersionsAndNestedMembers sends requests by each protocol, often enough that answers are cached.
 func TestEveryProtocolReadsVersionsAndNestedMembers(t *testing.T) {
-	rule := func(field string, op svc.FlagOp, value any) svc.FlagSpec {
-		return svc.FlagSpec{
-			Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: new(float64)}},
-			Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{{Field: field, Op: op, Value: value}}, RolloutPercent: ptr(100.0)}},
+	rule := func(field string, op flag.Op, value any) flag.Spec {
+		return flag.Spec{
+			Name: "F", Kind: flag.Boolean, Environments: map[string]flag.Switch{"production": {Enabled: true, RolloutPercent: new(float64)}},
+			Rules: []flag.Rule{{ID: "r", Conditions: []flag.Condition{{Field: field, Op: op, Value: value}}, RolloutPercent: ptr(100.0)}},
 		}
 	}
 	definitions := &defined{}
-	definitions.define(t, map[string]svc.FlagSpec{
+	definitions.define(t, map[string]flag.Spec{
 		"plan": rule("property.user.plan", "eq", "pro"), "new": rule("property.version", "semver_gte", "2.0.0"), "app": rule("trait.user.app", "semver_lt", "2.10.0"),
 	})
 	handler := serving(t, definitions)
@@ -64,7 +64,7 @@ type exposing struct {
 	noted []string
 }
 
-func (e *exposing) Expose(_, _ uint64, outcomes []*svc.FlagOutcome, _ time.Time) bool {
+func (e *exposing) Expose(_, _ uint64, outcomes []*flag.Outcome, _ time.Time) bool {
 	for _, outcome := range outcomes {
 		if outcome.Exposed() {
 			e.noted = append(e.noted, outcome.Flag().Key+" "+outcome.Variant())
@@ -76,22 +76,22 @@ func (e *exposing) Expose(_, _ uint64, outcomes []*svc.FlagOutcome, _ time.Time)
 // TestNobodyIsExposedBeforeThePersonIsKnown evaluates an experiment on a stored trait, other flags with the experiment
 // as a prerequisite, and a flag with a later rule that needs nothing stored.
 func TestNobodyIsExposedBeforeThePersonIsKnown(t *testing.T) {
-	experiment := func(needs ...svc.FlagPrerequisite) svc.FlagSpec {
-		return svc.FlagSpec{
-			Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: new(float64)}}, Prerequisites: needs,
-			Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{{Field: "trait.plan", Op: "eq", Value: "pro"}}, RolloutPercent: ptr(100.0)}},
+	experiment := func(needs ...flag.Prerequisite) flag.Spec {
+		return flag.Spec{
+			Name: "F", Kind: flag.Boolean, Environments: map[string]flag.Switch{"production": {Enabled: true, RolloutPercent: new(float64)}}, Prerequisites: needs,
+			Rules: []flag.Rule{{ID: "r", Conditions: []flag.Condition{{Field: "trait.plan", Op: "eq", Value: "pro"}}, RolloutPercent: ptr(100.0)}},
 		}
 	}
-	on := experiment(svc.FlagPrerequisite{Flag: "experiment", Variant: "on"})
-	off := svc.FlagSpec{
-		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
-		Prerequisites: []svc.FlagPrerequisite{{Flag: "experiment", Variant: "off"}},
+	on := experiment(flag.Prerequisite{Flag: "experiment", Variant: "on"})
+	off := flag.Spec{
+		Name: "F", Kind: flag.Boolean, Environments: map[string]flag.Switch{"production": {Enabled: true}},
+		Prerequisites: []flag.Prerequisite{{Flag: "experiment", Variant: "off"}},
 	}
 	later := experiment()
 	later.Rules[0].Variant = "off"
-	later.Rules = append(later.Rules, svc.FlagRule{ID: "later", Conditions: []svc.FlagCondition{{Field: "distinctId", Op: "eq", Value: "u"}}, RolloutPercent: ptr(100.0)})
+	later.Rules = append(later.Rules, flag.Rule{ID: "later", Conditions: []flag.Condition{{Field: "distinctId", Op: "eq", Value: "u"}}, RolloutPercent: ptr(100.0)})
 	definitions, known, exposures := &defined{}, &knownAs{}, &exposing{}
-	definitions.define(t, map[string]svc.FlagSpec{"experiment": experiment(), "needs-on": on, "needs-off": off, "two-rules": later})
+	definitions.define(t, map[string]flag.Spec{"experiment": experiment(), "needs-on": on, "needs-off": off, "two-rules": later})
 	a := &asking{handler: servingWith(t, definitions, known, exposures, time.Now)}
 	for step, c := range []struct {
 		plan string
@@ -103,7 +103,7 @@ func TestNobodyIsExposedBeforeThePersonIsKnown(t *testing.T) {
 	} {
 		exposures.noted, known.person = nil, nil
 		if c.plan != "" {
-			known.person = &svc.FlagPerson{Values: map[string]svc.FlagValue{"trait.plan": svc.TextFlagValue(c.plan)}}
+			known.person = &flag.Person{Values: map[string]flag.Value{"trait.plan": flag.TextFlagValue(c.plan)}}
 		}
 		if status := a.ask(`{"distinctId":"u"}`); status != http.StatusOK || !reflect.DeepEqual(exposures.noted, c.want) {
 			t.Errorf("step %d: status %d, exposed %q, want %q", step, status, exposures.noted, c.want)

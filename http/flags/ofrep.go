@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 	"svc/http/route"
 )
 
@@ -52,23 +53,23 @@ type ofrepFailure struct {
 	ErrorDetails string `json:"errorDetails"`
 }
 
-func ofrepReason(reason svc.FlagReason) string {
+func ofrepReason(reason flag.Reason) string {
 	switch reason {
-	case svc.FlagByRule:
+	case flag.ByRule:
 		return "TARGETING_MATCH"
-	case svc.FlagByRollout:
+	case flag.ByRollout:
 		return "SPLIT"
-	case svc.FlagByDefault:
+	case flag.ByDefault:
 		return "STATIC"
-	case svc.FlagIsDisabled, svc.FlagIsArchived, svc.FlagPrerequisiteOff:
+	case flag.IsDisabled, flag.IsArchived, flag.PrerequisiteOff:
 		return "DISABLED"
-	case svc.FlagPersonUnknown:
+	case flag.PersonUnknown:
 	}
 	return "UNKNOWN"
 }
 
 // encodeOFREP writes an outcome as a separate answer.
-func encodeOFREP(outcome *svc.FlagOutcome) []byte {
+func encodeOFREP(outcome *flag.Outcome) []byte {
 	out := append(make([]byte, 0, 128), `{"key":"`...)
 	out = append(out, outcome.Flag().Key...)
 	out = append(out, '"')
@@ -144,8 +145,8 @@ func refuseOFREP(w *route.Response, status int, failure ofrepFailure) {
 
 // readOFREP reads the body into the context; it returns nil on success.
 func (e *evaluation) readOFREP(key string) *ofrepFailure {
-	var context svc.FlagValue
-	_, ok := svc.ReadObject(e.body, func(name string, value svc.FlagValue) bool {
+	var context flag.Value
+	_, ok := flag.ReadObject(e.body, func(name string, value flag.Value) bool {
 		if name == "context" {
 			context = value
 		}
@@ -159,7 +160,7 @@ func (e *evaluation) readOFREP(key string) *ofrepFailure {
 	}
 	var target, anonymous string
 	var bad error
-	ids := func(name string, value svc.FlagValue) {
+	ids := func(name string, value flag.Value) {
 		var err error
 		switch name {
 		case "targetingKey":
@@ -264,7 +265,7 @@ func (f *Flags) streamURL(r *http.Request, e *evaluation) []byte {
 		}
 	}
 	key, _ := f.Authority.Key(r, "") // The key was checked before.
-	encoded, err := json.Marshal(origin + "/ofrep/v1/stream?token=" + f.Tokens.mint(svc.HashSecret(key), e.now))
+	encoded, err := json.Marshal(origin + "/ofrep/v1/stream?token=" + f.Tokens.mint(domain.HashSecret(key), e.now))
 	if err != nil {
 		return []byte(`""`)
 	}

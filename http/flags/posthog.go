@@ -9,7 +9,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 	"svc/http/route"
 )
 
@@ -55,39 +56,39 @@ type posthogFlags struct {
 }
 
 // posthogReason returns the code and the text of a reason.
-func posthogReason(outcome *svc.FlagOutcome) (code, words string) {
+func posthogReason(outcome *flag.Outcome) (code, words string) {
 	switch outcome.Reason() {
-	case svc.FlagByRule:
+	case flag.ByRule:
 		return "condition_match", "Matched rule " + outcome.Rule()
-	case svc.FlagByRollout, svc.FlagByDefault, svc.FlagPersonUnknown:
+	case flag.ByRollout, flag.ByDefault, flag.PersonUnknown:
 		if outcome.Enabled() {
 			return "condition_match", "In the rollout"
 		}
 		return "out_of_rollout_bound", "Out of the rollout"
-	case svc.FlagIsDisabled, svc.FlagIsArchived:
+	case flag.IsDisabled, flag.IsArchived:
 		return "flag_disabled", "The flag is disabled"
-	case svc.FlagPrerequisiteOff:
+	case flag.PrerequisiteOff:
 		return "no_condition_match", "A prerequisite is not met"
 	}
 	return "no_condition_match", "No condition matched"
 }
 
 // encodePostHog writes an outcome as a member of the object flags.
-func encodePostHog(outcome *svc.FlagOutcome) []byte {
-	flag := posthogFlag{Key: outcome.Flag().Key, Enabled: outcome.Enabled()}
-	if variant := outcome.Variant(); variant != "" && outcome.Flag().Kind() == svc.FlagMultivariate {
-		flag.Variant = &variant
+func encodePostHog(outcome *flag.Outcome) []byte {
+	f := posthogFlag{Key: outcome.Flag().Key, Enabled: outcome.Enabled()}
+	if variant := outcome.Variant(); variant != "" && outcome.Flag().Kind() == flag.Multivariate {
+		f.Variant = &variant
 	}
-	flag.Reason.Code, flag.Reason.Description = posthogReason(outcome)
-	flag.Metadata.ID, flag.Metadata.Version = uint32(xxh3.HashString(flag.Key)>>33), outcome.Flag().Version
+	f.Reason.Code, f.Reason.Description = posthogReason(outcome)
+	f.Metadata.ID, f.Metadata.Version = uint32(xxh3.HashString(f.Key)>>33), outcome.Flag().Version
 	if payload := string(outcome.Payload()); payload != "" && outcome.Enabled() {
-		flag.Metadata.Payload = &payload
+		f.Metadata.Payload = &payload
 	}
-	encoded, err := json.Marshal(flag)
+	encoded, err := json.Marshal(f)
 	if err != nil {
 		return nil
 	}
-	return append(append(append([]byte{'"'}, flag.Key...), `":`...), encoded...)
+	return append(append(append([]byte{'"'}, f.Key...), `":`...), encoded...)
 }
 
 func (f *Flags) servePostHog(w *route.Response, r *http.Request) { f.answerPostHog(w, r, false) }
@@ -98,10 +99,10 @@ func (f *Flags) serveDecide(w *route.Response, r *http.Request) {
 
 // refusePostHog answers as PostHog's SDKs expect: a plain sentence.
 func refusePostHog(w *route.Response, err error) {
-	if refusal, ok := errors.AsType[*svc.Error](err); ok && route.RetryAfter(refusal) > 0 {
+	if refusal, ok := errors.AsType[*domain.Error](err); ok && route.RetryAfter(refusal) > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(route.RetryAfter(refusal)))
 	}
-	http.Error(w, err.Error(), svc.InfoOf(svc.CodeOf(err)).Status)
+	http.Error(w, err.Error(), domain.InfoOf(domain.CodeOf(err)).Status)
 }
 
 // answerPostHog answers an SDK of PostHog; values adds the members that versions of the protocol before 4 read.
@@ -116,7 +117,7 @@ func (f *Flags) answerPostHog(w *route.Response, r *http.Request, values bool) {
 	e.unform()
 	request, err := e.readPostHog()
 	if err == nil {
-		var collector *svc.Collector
+		var collector *domain.Collector
 		if collector, err = f.admit(r, request.key); err == nil {
 			e.use(f, collector)
 			err = e.tellPostHog(&request)
@@ -159,7 +160,7 @@ func (e *evaluation) appendValues() {
 	for _, outcome := range e.outcomes {
 		key := outcome.Flag().Key
 		flags[key] = outcome.Enabled()
-		if variant := outcome.Variant(); outcome.Flag().Kind() == svc.FlagMultivariate && variant != "" {
+		if variant := outcome.Variant(); outcome.Flag().Kind() == flag.Multivariate && variant != "" {
 			flags[key] = variant
 		}
 		if payload := outcome.Payload(); payload != nil && outcome.Enabled() {
@@ -176,12 +177,12 @@ func (e *evaluation) appendValues() {
 // posthogRequest contains the used fields of a request's body.
 type posthogRequest struct {
 	key, distinct, anonymous string
-	person, groups, keys     svc.FlagValue
+	person, groups, keys     flag.Value
 }
 
 // readPostHog reads the body, which contains the key.
 func (e *evaluation) readPostHog() (request posthogRequest, err error) {
-	refused, ok := svc.ReadObject(e.body, func(name string, value svc.FlagValue) bool {
+	refused, ok := flag.ReadObject(e.body, func(name string, value flag.Value) bool {
 		switch name {
 		case "token", "api_key":
 			if text, _ := value.Text(); text != "" {

@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 	"svc/http/route"
 )
 
@@ -77,7 +78,7 @@ const (
 
 // subscriber identifies the client of a stream.
 type subscriber struct {
-	collector *svc.Collector
+	collector *domain.Collector
 	hash      [32]byte
 	end       time.Time
 }
@@ -89,20 +90,20 @@ func (f *Flags) subscribe(r *http.Request) (s subscriber, err error) {
 	if token := r.URL.Query().Get("token"); token != "" {
 		var ok bool
 		if s.hash, s.end, ok = f.Tokens.open(token, now); !ok {
-			return s, svc.Errorf(svc.CodeUnauthorized, "The token of the stream has ended or is not one; evaluate again for a new one.")
+			return s, domain.Errorf(domain.CodeUnauthorized, "The token of the stream has ended or is not one; evaluate again for a new one.")
 		}
 	} else {
 		key, err := f.Authority.Key(r, "")
 		if err != nil {
 			return s, err
 		}
-		s.hash = svc.HashSecret(key)
+		s.hash = domain.HashSecret(key)
 	}
 	if s.collector, err = f.Authority.Judge(r, s.hash); err != nil {
 		return s, err
 	}
-	if s.collector.Kind == svc.KeySecret && r.URL.Query().Get("key") != "" {
-		return s, svc.Errorf(svc.CodeForbidden, "A secret key does not belong in an address; send it in the Authorization header.")
+	if s.collector.Kind == domain.KeySecret && r.URL.Query().Get("key") != "" {
+		return s, domain.Errorf(domain.CodeForbidden, "A secret key does not belong in an address; send it in the Authorization header.")
 	}
 	return s, allowed(s.collector)
 }
@@ -125,7 +126,7 @@ func (f *Flags) serveStream(w *route.Response, r *http.Request) {
 }
 
 // messageOf is the message of a change.
-func messageOf(out []byte, set *svc.FlagSet, now time.Time) []byte {
+func messageOf(out []byte, set *flag.Set, now time.Time) []byte {
 	revision := strconv.FormatUint(set.Revision, 10)
 	out = append(append(append(out, "id: "...), revision...), "\ndata: {\"type\":\"refetchEvaluation\",\"etag\":\"\\\""...)
 	out = append(append(out, revision...), `\"","lastModified":`...)
@@ -155,7 +156,7 @@ func (f *Flags) beginStream(w *route.Response) (send func(text []byte) bool) {
 // follow sends a message for every revision that differs from the client's last one, until the client disconnects, the
 // key ends or the service stops. A subscriber costs a connection and a goroutine: a change is published by closing one
 // channel, and a slow client gets only the latest revision.
-func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen uint64, message func(out []byte, set *svc.FlagSet, now time.Time) []byte) {
+func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen uint64, message func(out []byte, set *flag.Set, now time.Time) []byte) {
 	send := f.beginStream(w)
 	if !send([]byte("retry: " + strconv.FormatInt(retryAfter.Milliseconds(), 10) + "\n: connected\n\n")) {
 		return
@@ -202,7 +203,7 @@ func (f *Flags) follow(w *route.Response, r *http.Request, s subscriber, seen ui
 }
 
 // untilLook returns the time until the next check of a stream; since is the time since its last message.
-func untilLook(set *svc.FlagSet, since time.Duration) time.Duration {
+func untilLook(set *flag.Set, since time.Duration) time.Duration {
 	wait := heartbeat - since
 	if set.Timed() {
 		wait = min(wait, epochEvery)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/flag"
 )
 
 // frames reads a stream of events, and sends each message with its id.
@@ -83,7 +83,7 @@ func TestServersAreSentDefinitions(t *testing.T) {
 		Flags     []struct {
 			Key            string
 			RolloutPercent float64
-			Rules          []svc.FlagRule
+			Rules          []flag.Rule
 		}
 	}
 	if err := json.Unmarshal([]byte(data), &first); err != nil || id != "2" || first.Revision != 2 || len(first.Flags) != 2 || first.Flags[0].RolloutPercent != 50 || len(first.Flags[0].Rules) != 1 || first.Algorithm != algorithm {
@@ -128,7 +128,7 @@ func TestDefinitionsAreEncodedOnce(t *testing.T) {
 		}
 	}
 	// Environments that no flag names share a set, and the answer contains the name of each.
-	definitions.set = svc.NewFlagSet("", definitions.set.Revision, nil, (*svc.FlagNames)(nil).Grown(nil), nil)
+	definitions.set = flag.NewFlagSet("", definitions.set.Revision, nil, (*flag.Names)(nil).Grown(nil), nil)
 	for range 2 {
 		if answer := definitionsOf(t, handler, ""); !strings.Contains(answer.Body.String(), `"environment":"production"`) {
 			t.Errorf("the definitions are %s", answer.Body)

@@ -7,23 +7,26 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
+	domainingest "svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/http/ingest"
 	"svc/http/route"
 )
 
 // keys are the collectors of a test by the hash of their keys.
-type keys map[[32]byte]*svc.Collector
+type keys map[[32]byte]*domain.Collector
 
-func (k keys) Collector(hash [32]byte) *svc.Collector { return k[hash] }
-func (k keys) Former([32]byte) uint64                 { return 0 }
-func (k keys) Named(string) uint64                    { return 0 }
+func (k keys) Collector(hash [32]byte) *domain.Collector { return k[hash] }
+func (k keys) Former([32]byte) uint64                    { return 0 }
+func (k keys) Named(string) uint64                       { return 0 }
 
 // defined is a snapshot of the flags of one application in production, which a test replaces.
 type defined struct {
 	mu         sync.Mutex
-	flags      []svc.Flag
-	set        *svc.FlagSet
+	flags      []flag.Flag
+	set        *flag.Set
 	superseded chan struct{}
 	// archived is the key of an archived flag.
 	archived string
@@ -32,7 +35,7 @@ type defined struct {
 }
 
 // define replaces the flags; every call is the next version of all of them.
-func (d *defined) define(tb testing.TB, specs map[string]svc.FlagSpec) {
+func (d *defined) define(tb testing.TB, specs map[string]flag.Spec) {
 	tb.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -40,40 +43,40 @@ func (d *defined) define(tb testing.TB, specs map[string]svc.FlagSpec) {
 	if len(d.flags) > 0 {
 		version = d.flags[0].Version + 1
 	}
-	byKey := map[string]svc.Flag{}
+	byKey := map[string]flag.Flag{}
 	for key, spec := range specs {
 		if problems := spec.Validate([]string{"production"}); len(problems) > 0 {
 			tb.Fatalf("the flag %s is invalid: %v", key, problems)
 		}
 		spec.Normalise()
-		byKey[key] = svc.Flag{Key: key, FlagSpec: spec, Version: version, Archived: key == d.archived}
+		byKey[key] = flag.Flag{Key: key, Spec: spec, Version: version, Archived: key == d.archived}
 	}
-	d.flags = svc.SortFlags(byKey)
-	var none *svc.FlagNames
+	d.flags = flag.SortFlags(byKey)
+	var none *flag.Names
 	names := none.Grown(d.flags)
-	entries := make([]*svc.FlagEntry, 0, len(d.flags))
+	entries := make([]*flag.Entry, 0, len(d.flags))
 	for n := range d.flags {
-		entries = append(entries, svc.NewFlagEntry(svc.CompileFlag(&d.flags[n], names), d.flags[n].SwitchOf("production")))
+		entries = append(entries, flag.NewFlagEntry(flag.CompileFlag(&d.flags[n], names), d.flags[n].SwitchOf("production")))
 	}
 	if d.superseded != nil {
 		close(d.superseded)
 	}
-	d.set, d.superseded = svc.NewFlagSet("production", svc.FlagRevision(d.flags), entries, names, d.set), make(chan struct{})
+	d.set, d.superseded = flag.NewFlagSet("production", flag.Revision(d.flags), entries, names, d.set), make(chan struct{})
 }
 
-func (d *defined) Set(svc.AppRef, string) *svc.FlagSet {
+func (d *defined) Set(domain.AppRef, string) *flag.Set {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.set
 }
 
-func (d *defined) Watch(svc.AppRef, string) (set *svc.FlagSet, superseded <-chan struct{}, since time.Time) {
+func (d *defined) Watch(domain.AppRef, string) (set *flag.Set, superseded <-chan struct{}, since time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.set, d.superseded, time.Time{}
 }
 
-func (d *defined) All(svc.AppRef) (flags []svc.Flag, revision uint64) {
+func (d *defined) All(domain.AppRef) (flags []flag.Flag, revision uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reads++
@@ -83,11 +86,11 @@ func (d *defined) All(svc.AppRef) (flags []svc.Flag, revision uint64) {
 // recorded accepts all evaluations.
 type recorded struct{}
 
-func (recorded) Recording(uint64) svc.FlagsPolicy {
-	return svc.FlagsPolicy{RecordEvaluations: true, SampleRate: 1}
+func (recorded) Recording(uint64) telemetry.FlagsPolicy {
+	return telemetry.FlagsPolicy{RecordEvaluations: true, SampleRate: 1}
 }
-func (recorded) LeaveOut(uint64, svc.Fate, int64)                          {}
-func (recorded) Expose(uint64, uint64, []*svc.FlagOutcome, time.Time) bool { return true }
+func (recorded) LeaveOut(uint64, domainingest.Fate, int64)              {}
+func (recorded) Expose(uint64, uint64, []*flag.Outcome, time.Time) bool { return true }
 
 // serving returns a handler of all paths over definitions, with the keys "public" and "secret".
 func serving(tb testing.TB, definitions *defined) http.Handler {
@@ -111,15 +114,15 @@ func servingAt(tb testing.TB, definitions *defined, persons Persons, now func() 
 func servingWith(tb testing.TB, definitions *defined, persons Persons, exposures Exposures, now func() time.Time) http.Handler {
 	tb.Helper()
 	known := keys{}
-	for _, kind := range []svc.KeyKind{svc.KeyPublic, svc.KeySecret} {
-		known[svc.HashSecret(string(kind))] = &svc.Collector{
-			Kind: kind, App: svc.AppRef{Org: "acme", App: "web"}, AppID: "app_1", KeyID: "key_" + string(kind), Modules: []svc.Module{svc.ModuleFlags, svc.ModulePeople},
-			Environment: svc.Environment{Number: 7, Slug: "production"}, Origins: []string{"*"},
+	for _, kind := range []domain.KeyKind{domain.KeyPublic, domain.KeySecret} {
+		known[domain.HashSecret(string(kind))] = &domain.Collector{
+			Kind: kind, App: domain.AppRef{Org: "acme", App: "web"}, AppID: "app_1", KeyID: "key_" + string(kind), Modules: []domain.Module{domain.ModuleFlags, domain.ModulePeople},
+			Environment: domain.Environment{Number: 7, Slug: "production"}, Origins: []string{"*"},
 		}
 	}
 	surface := &Flags{
 		Authority: ingest.Authority{Collectors: known}, Definitions: definitions, Persons: persons, Exposures: exposures, Now: now, Origin: "https://svc.example",
-		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")}, Memory: &svc.FlagMemory{},
+		Tokens: Tokens{Key: []byte("a key of thirty-two bytes, or so")}, Memory: &flag.Memory{},
 	}
 	return routed(tb, surface)
 }
@@ -128,7 +131,7 @@ func servingWith(tb testing.TB, definitions *defined, persons Persons, exposures
 func routed(tb testing.TB, surface *Flags) http.Handler {
 	tb.Helper()
 	handler, err := route.New(route.Config{
-		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("flags")), Now: surface.Now,
+		Routes: surface.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: domain.NewCursors([]byte("flags")), Now: surface.Now,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -137,20 +140,20 @@ func routed(tb testing.TB, surface *Flags) http.Handler {
 }
 
 // many returns a number of flags with a number of rules each; the last rule matches.
-func many(flags, rules int) map[string]svc.FlagSpec {
+func many(flags, rules int) map[string]flag.Spec {
 	half := 50.0
-	specs := map[string]svc.FlagSpec{}
+	specs := map[string]flag.Spec{}
 	for n := range flags {
-		spec := svc.FlagSpec{
-			Name: "Flag", Kind: svc.FlagMultivariate, Variants: []svc.FlagVariant{{Key: "control", Weight: 50}, {Key: "fast", Weight: 50}},
-			Environments: map[string]svc.FlagSwitch{"production": {Enabled: true, RolloutPercent: &half}},
+		spec := flag.Spec{
+			Name: "Flag", Kind: flag.Multivariate, Variants: []flag.Variant{{Key: "control", Weight: 50}, {Key: "fast", Weight: 50}},
+			Environments: map[string]flag.Switch{"production": {Enabled: true, RolloutPercent: &half}},
 		}
 		for rule := range rules {
 			plan := fmt.Sprintf("plan-%d", rule)
 			if rule == rules-1 {
 				plan = "free"
 			}
-			spec.Rules = append(spec.Rules, svc.FlagRule{ID: fmt.Sprintf("r%d", rule), Conditions: []svc.FlagCondition{{Field: "property.plan", Op: "eq", Value: plan}}})
+			spec.Rules = append(spec.Rules, flag.Rule{ID: fmt.Sprintf("r%d", rule), Conditions: []flag.Condition{{Field: "property.plan", Op: "eq", Value: plan}}})
 		}
 		specs[fmt.Sprintf("flag-%d", n)] = spec
 	}

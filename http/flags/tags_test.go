@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 )
 
 // knownAs is the profile that a node returns for every visitor.
-type knownAs struct{ person *svc.FlagPerson }
+type knownAs struct{ person *flag.Person }
 
-func (k *knownAs) Person(uint64, uint64) *svc.FlagPerson { return k.person }
+func (k *knownAs) Person(uint64, uint64) *flag.Person { return k.person }
 
 // asking sends requests to a handler, each with the tag of the last answer, and returns their status.
 type asking struct {
@@ -33,7 +34,7 @@ func (a *asking) ask(body string) int {
 }
 
 // counted returns the number of evaluations since the last call.
-func counted(set *svc.FlagSet) (count uint64) {
+func counted(set *flag.Set) (count uint64) {
 	for _, entry := range set.Entries {
 		entry.Take(func(_ string, n uint64) { count += n })
 	}
@@ -44,16 +45,16 @@ func counted(set *svc.FlagSet) (count uint64) {
 // a change of the request, the definitions, or the person's values that flags may read. In addition one happens each
 // second, for the counts.
 func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
-	specs := map[string]svc.FlagSpec{"f": {
-		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
-		Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{{Field: "trait.plan", Op: "eq", Value: "pro"}}}},
+	specs := map[string]flag.Spec{"f": {
+		Name: "F", Kind: flag.Boolean, Environments: map[string]flag.Switch{"production": {Enabled: true}},
+		Rules: []flag.Rule{{ID: "r", Conditions: []flag.Condition{{Field: "trait.plan", Op: "eq", Value: "pro"}}}},
 	}}
 	definitions, known := &defined{}, &knownAs{}
 	definitions.define(t, specs)
 	now := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
 	a := &asking{handler: servingAt(t, definitions, known, func() time.Time { return now })}
-	person := func(plan, seen string) *svc.FlagPerson {
-		return &svc.FlagPerson{Values: map[string]svc.FlagValue{"trait.plan": svc.TextFlagValue(plan), "last_seen_at": svc.TextFlagValue(seen)}}
+	person := func(plan, seen string) *flag.Person {
+		return &flag.Person{Values: map[string]flag.Value{"trait.plan": flag.TextFlagValue(plan), "last_seen_at": flag.TextFlagValue(seen)}}
 	}
 	const body, other, said = `{"distinctId":"u"}`, `{"distinctId":"v"}`, `{"distinctId":"u","context":{"plan":"pro"}}`
 	for step, c := range []struct {
@@ -79,7 +80,7 @@ func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 	} {
 		c.change()
 		status := a.ask(c.body)
-		if count := counted(definitions.Set(svc.AppRef{}, "")); status != c.status || count != c.count {
+		if count := counted(definitions.Set(domain.AppRef{}, "")); status != c.status || count != c.count {
 			t.Errorf("step %d, %s: status %d and %d evaluations, want %d and %d", step, c.what, status, count, c.status, c.count)
 		}
 	}
@@ -88,9 +89,9 @@ func TestWhatDidNotChangeIsNotEvaluated(t *testing.T) {
 // TestTimeChangesTags uses a flag that reads the time since a sign-up: the answer is the same until time changes it.
 func TestTimeChangesTags(t *testing.T) {
 	definitions := &defined{}
-	definitions.define(t, map[string]svc.FlagSpec{"f": {
-		Name: "F", Kind: svc.FlagBoolean, Environments: map[string]svc.FlagSwitch{"production": {Enabled: true}},
-		Rules: []svc.FlagRule{{ID: "r", Conditions: []svc.FlagCondition{{Field: "property.since", Op: "within_days", Value: 1.0}}}},
+	definitions.define(t, map[string]flag.Spec{"f": {
+		Name: "F", Kind: flag.Boolean, Environments: map[string]flag.Switch{"production": {Enabled: true}},
+		Rules: []flag.Rule{{ID: "r", Conditions: []flag.Condition{{Field: "property.since", Op: "within_days", Value: 1.0}}}},
 	}})
 	now := time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC)
 	a := &asking{handler: servingAt(t, definitions, nil, func() time.Time { return now })}

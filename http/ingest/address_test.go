@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain/telemetry"
 	"svc/http/admission"
 )
 
@@ -89,7 +89,7 @@ func TestAnAddressIsHeldBackWhateverItClaims(t *testing.T) {
 		sent(t, control, "app_1", "203.0.113.77", 4<<20)
 		sent(t, control, "app_1", "198.51.100.7", 100)
 		time.Sleep(aLook)
-		send := func(key string) svc.Fairness {
+		send := func(key string) telemetry.Fairness {
 			sub := requestAt(collect, time.Now(), `{"type":"event","name":"x","distinctId":"u"}`)
 			sub.request.Header.Set("Authorization", "Bearer "+key)
 			sub.request.RemoteAddr = "203.0.113.77:4711"

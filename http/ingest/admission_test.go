@@ -21,7 +21,8 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 	"svc/http/admission"
 	"svc/http/route"
 )
@@ -49,7 +50,7 @@ type slowLog struct {
 	waiting atomic.Int64
 }
 
-func (l *slowLog) Produce(context.Context, []svc.Part) error {
+func (l *slowLog) Produce(context.Context, []event.Part) error {
 	l.waiting.Add(1)
 	defer l.waiting.Add(-1)
 	<-l.goOn
@@ -59,8 +60,8 @@ func (l *slowLog) Produce(context.Context, []svc.Part) error {
 // spoolOf stores nothing.
 type spoolOf struct{}
 
-func (spoolOf) Append([]svc.Part) error { return nil }
-func (spoolOf) Bytes() int64            { return 0 }
+func (spoolOf) Append([]event.Part) error { return nil }
+func (spoolOf) Bytes() int64              { return 0 }
 
 // admitting returns the handler of all paths that accept bodies, with one key of each of some applications.
 func admitting(tb testing.TB, log Log, control *admission.Control, apps int) http.Handler {
@@ -74,18 +75,18 @@ func admittingWith(tb testing.TB, log Log, control *admission.Control, apps int)
 	tb.Helper()
 	collectors := collectorsOf{}
 	for n := range apps {
-		collectors[svc.HashSecret(fmt.Sprint("key", n))] = &svc.Collector{
-			Kind: svc.KeyPublic, AppID: fmt.Sprint("app", n), KeyID: fmt.Sprint("key", n), Environment: svc.Environment{Number: uint64(n + 1)}, RetentionDays: 365,
-			Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors, svc.ModuleMetrics}, Origins: []string{"*"},
+		collectors[domain.HashSecret(fmt.Sprint("key", n))] = &domain.Collector{
+			Kind: domain.KeyPublic, AppID: fmt.Sprint("app", n), KeyID: fmt.Sprint("key", n), Environment: domain.Environment{Number: uint64(n + 1)}, RetentionDays: 365,
+			Modules: []domain.Module{domain.ModuleAnalytics, domain.ModuleErrors, domain.ModuleMetrics}, Origins: []string{"*"},
 		}
 	}
 	collect := &Collect{
-		Collectors: collectors, Log: log, Shape: svc.LogShape{Partitions: 4}, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Admission: control,
+		Collectors: collectors, Log: log, Shape: domain.LogShape{Partitions: 4}, Metrics: NewCollectMetrics(prometheus.NewRegistry()), Cardinality: everySeries{}, Admission: control,
 	}
 	sentry := &Sentry{Collect: collect, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{}}
 	handler, err := route.New(route.Config{
 		Routes: append(collect.Routes(), sentry.Routes()...), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
-		Cursors: svc.NewCursors([]byte("admitting")), Now: collectNoon,
+		Cursors: domain.NewCursors([]byte("admitting")), Now: collectNoon,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -148,7 +149,7 @@ func TestBodiesStayWithinTheBudget(t *testing.T) {
 			answered := sync.OnceFunc(func() { close(log.goOn) }) // The first answer is a refusal after the wait.
 			for n := range senders {
 				calls.Go(func() {
-					target := strings.Replace(path, "/api/1/", fmt.Sprintf("/api/%s/", svc.Environment{Number: uint64(n%3 + 1)}.IngestID()), 1)
+					target := strings.Replace(path, "/api/1/", fmt.Sprintf("/api/%s/", domain.Environment{Number: uint64(n%3 + 1)}.IngestID()), 1)
 					request := httptest.NewRequest(http.MethodPost, target, bytes.NewReader(body))
 					request.Header.Set("Content-Encoding", "gzip")
 					request.Header.Set("Authorization", fmt.Sprint("Bearer key", n%3))

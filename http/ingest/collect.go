@@ -9,7 +9,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/http/admission"
 	"svc/http/route"
 )
@@ -17,7 +20,7 @@ import (
 // Collectors reads the live ingest keys.
 type Collectors interface {
 	// Collector returns the permissions of a key, by its SHA-256; nil for an unknown one.
-	Collector(hash [32]byte) *svc.Collector
+	Collector(hash [32]byte) *domain.Collector
 	// Former returns the environment of a revoked key, 0 for a key that never existed.
 	Former(hash [32]byte) uint64
 	// Named returns the environment of an ingest id, 0 for an unknown id.
@@ -27,7 +30,7 @@ type Collectors interface {
 // Log accepts events.
 type Log interface {
 	// Produce returns nil after the log has acknowledged every part. It bounds the wait itself.
-	Produce(ctx context.Context, parts []svc.Part) error
+	Produce(ctx context.Context, parts []event.Part) error
 }
 
 // Collect serves the ingest paths: it checks the key and every item, and answers 202 only after the log has
@@ -37,7 +40,7 @@ type Collect struct {
 	// Current reports whether the node's list of keys is current; nil means that it always is.
 	Current func() bool
 	Log     Log
-	Shape   svc.LogShape
+	Shape   domain.LogShape
 	Metrics *CollectMetrics
 	// Admission bounds the node's resources for requests; nil bounds nothing.
 	Admission *admission.Control
@@ -62,10 +65,10 @@ type Collect struct {
 // defaultTelemetry is the policy of environments without a policy of their own.
 //
 //nolint:gochecknoglobals // it is never changed, and every request would make it again
-var defaultTelemetry = &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
+var defaultTelemetry = &telemetry.State{Policy: telemetry.DefaultTelemetryPolicy()}
 
 // telemetryOf returns the policy of an environment.
-func (c *Collect) telemetryOf(environment uint64) *svc.TelemetryState {
+func (c *Collect) telemetryOf(environment uint64) *telemetry.State {
 	if c.Policies == nil {
 		return defaultTelemetry
 	}
@@ -77,7 +80,7 @@ func (c *Collect) current() error {
 	if c.Current == nil || c.Current() {
 		return nil
 	}
-	return svc.NotAccepted("The list of ingest keys", collectRetry)
+	return domain.NotAccepted("The list of ingest keys", collectRetry)
 }
 
 // collectRetry is the Retry-After while the log does not answer.
@@ -89,7 +92,7 @@ func (c *Collect) Routes() []route.Route {
 		return route.Route{
 			Surface: route.Collect, Method: http.MethodPost, Path: "/api/v1" + path, Operation: operation,
 			Effect: route.Write, Status: http.StatusAccepted, Summary: summary, Handler: shape,
-			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
+			Codes: []domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeTooLarge, domain.CodeUnsupportedMedia, domain.CodeUnavailable},
 			Raw:   func(w *route.Response, r *http.Request) { c.serve(w, r, kind) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
@@ -117,9 +120,9 @@ type batchInput struct {
 }
 
 type collected struct {
-	Accepted  int             `json:"accepted" doc:"Items that the log has acknowledged."`
-	Rejected  []svc.Rejection `json:"rejected" doc:"Items that were not accepted, and why."`
-	RequestID string          `json:"requestId"`
+	Accepted  int                `json:"accepted" doc:"Items that the log has acknowledged."`
+	Rejected  []ingest.Rejection `json:"rejected" doc:"Items that were not accepted, and why."`
+	RequestID string             `json:"requestId"`
 }
 
 // serve handles one ingest request.
@@ -131,10 +134,10 @@ func (c *Collect) serve(w *route.Response, r *http.Request, kind itemKind) {
 		w.AllowOrigin(r)
 		return
 	}
-	if sub.signal = svc.SignalEvents; kind == itemError {
-		sub.signal = svc.SignalErrors
+	if sub.signal = ingest.SignalEvents; kind == itemError {
+		sub.signal = ingest.SignalErrors
 	} else if kind == itemMetric {
-		sub.signal = svc.SignalMetrics
+		sub.signal = ingest.SignalMetrics
 	}
 	err := sub.run(kind)
 	sub.account(err)
@@ -156,7 +159,7 @@ func (sub *submission) run(kind itemKind) error {
 	if outside != nil && !errors.Is(outside, errNoKey) {
 		return outside
 	}
-	if err := sub.readRaw(svc.MaxRequestBytes); err != nil {
+	if err := sub.readRaw(event.MaxRequestBytes); err != nil {
 		return err
 	}
 	if outside != nil {
@@ -184,7 +187,7 @@ func (sub *submission) run(kind itemKind) error {
 		sub.accept(n, &sub.items[n], kind)
 	}
 	if len(sub.items) == 0 {
-		return svc.Invalid(svc.FieldError{Field: "items", Code: "missing_value", Message: "The request holds no item."})
+		return domain.Invalid(domain.FieldError{Field: "items", Code: "missing_value", Message: "The request holds no item."})
 	}
 	return sub.produce()
 }
@@ -204,10 +207,12 @@ func NewCollectMetrics(registerer prometheus.Registerer) *CollectMetrics {
 		Refused:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_ingest_refused_total", Help: "Ingest requests refused whole, by code."}, []string{"code"}),
 	}
 	registerer.MustRegister(m.Accepted, m.Rejected, m.Refused)
-	for _, info := range svc.Codes() {
+	for _, info := range domain.Codes() {
 		m.Refused.WithLabelValues(string(info.Code))
 	}
 	return m
 }
 
-func (m *CollectMetrics) refused(err error) { m.Refused.WithLabelValues(string(svc.CodeOf(err))).Inc() }
+func (m *CollectMetrics) refused(err error) {
+	m.Refused.WithLabelValues(string(domain.CodeOf(err))).Inc()
+}

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 // answer writes 202 with the accepted and the rejected items, and 400 if none was accepted. An item that the policy
@@ -38,7 +39,7 @@ func (sub *submission) answer() {
 // answerRejected writes the problem of a request without an accepted item.
 func (sub *submission) answerRejected() {
 	rejection := sub.rejected[0]
-	err := svc.Invalid(svc.FieldError{Field: "items", Code: rejection.Code, Message: "No item was accepted: " + rejection.Message})
+	err := domain.Invalid(domain.FieldError{Field: "items", Code: rejection.Code, Message: "No item was accepted: " + rejection.Message})
 	sub.allowOrigin()
 	sub.writer.Refuse(sub.request, err, map[string]any{"accepted": 0, "rejected": sub.rejected})
 }
@@ -63,6 +64,6 @@ func (sub *submission) appendRejected(body []byte) []byte {
 
 // reject notes a rejected item.
 func (sub *submission) reject(index int, code, message string) {
-	sub.rejected = append(sub.rejected, svc.Rejection{Index: index, Code: code, Message: message, Signal: sub.signal})
+	sub.rejected = append(sub.rejected, ingest.Rejection{Index: index, Code: code, Message: message, Signal: sub.signal})
 	sub.collect.Metrics.Rejected.WithLabelValues(code).Inc()
 }

@@ -10,21 +10,22 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 	"svc/http/route"
 )
 
 // failing is a log that fails with one error.
 type failing struct{ err error }
 
-func (l failing) Produce(context.Context, []svc.Part) error { return l.err }
+func (l failing) Produce(context.Context, []event.Part) error { return l.err }
 
 // answerOf sends one request through the whole handler.
 func answerOf(t *testing.T, collect *Collect, request *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
 	handler, err := route.New(route.Config{
 		Routes: collect.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
-		Cursors: svc.NewCursors([]byte("answers")), Now: collectNoon,
+		Cursors: domain.NewCursors([]byte("answers")), Now: collectNoon,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -41,8 +42,8 @@ func TestUnavailableSaysWhatIsKnown(t *testing.T) {
 		err      error
 		accepted string
 	}{
-		{"nothing was appended", svc.NotAccepted("The log", time.Second), "none"},
-		{"the answer was lost", svc.Unsure("The log", time.Second), "unknown"},
+		{"nothing was appended", domain.NotAccepted("The log", time.Second), "none"},
+		{"the answer was lost", domain.Unsure("The log", time.Second), "unknown"},
 		{"an error that nobody foresaw", errors.New("something"), "unknown"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

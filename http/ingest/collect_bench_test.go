@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -44,7 +44,7 @@ func newRoundTrip(tb testing.TB, path, text string) *roundTrip {
 	collect.Log = discard{}
 	handler, err := route.New(route.Config{
 		Routes: collect.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
-		Cursors: svc.NewCursors([]byte("bench")), Now: collectNoon,
+		Cursors: domain.NewCursors([]byte("bench")), Now: collectNoon,
 	})
 	if err != nil {
 		tb.Fatal(err)

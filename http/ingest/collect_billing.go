@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/revenue"
 	"svc/http/route"
 	"svc/protos"
 )
@@ -89,7 +92,7 @@ const (
 
 // billed completes the row of billing items.
 func billed(row route.Route) route.Route {
-	row.Codes = append(slices.Clone(row.Codes), svc.CodeNotAvailable)
+	row.Codes = append(slices.Clone(row.Codes), domain.CodeNotAvailable)
 	return row
 }
 
@@ -97,11 +100,11 @@ func billed(row route.Route) route.Route {
 func (sub *submission) mayBill() error {
 	switch {
 	case sub.collect.NoBilling:
-		return svc.Errorf(svc.CodeNotAvailable, "This deployment was built without the module revenue.")
-	case sub.collector.Kind != svc.KeySecret:
-		return svc.Errorf(svc.CodeForbidden, "Billing items need a secret key.")
-	case !slices.Contains(sub.collector.Modules, svc.ModuleRevenue):
-		return svc.Errorf(svc.CodeModuleDisabled, "The application has switched the module revenue off.")
+		return domain.Errorf(domain.CodeNotAvailable, "This deployment was built without the module revenue.")
+	case sub.collector.Kind != domain.KeySecret:
+		return domain.Errorf(domain.CodeForbidden, "Billing items need a secret key.")
+	case !slices.Contains(sub.collector.Modules, domain.ModuleRevenue):
+		return domain.Errorf(domain.CodeModuleDisabled, "The application has switched the module revenue off.")
 	}
 	return nil
 }
@@ -111,7 +114,7 @@ type refusal struct{ code, message string }
 
 // acceptBilling checks one billing item and emits it, or rejects it.
 func (sub *submission) acceptBilling(index int) {
-	sub.signal = svc.SignalEvents
+	sub.signal = ingest.SignalEvents
 	raw, err := sub.rawItem(index)
 	var it billingItem
 	if err == nil {
@@ -158,7 +161,7 @@ func (it *billingItem) stamp(billing *protos.Billing) *refusal {
 		return nil
 	}
 	at, refused := instant("ts", it.Ts)
-	if refused == nil && at > billing.ReceivedMs+svc.FutureTolerance.Milliseconds() {
+	if refused == nil && at > billing.ReceivedMs+event.FutureTolerance.Milliseconds() {
 		refused = &refusal{"invalid_value", "ts lies in the future; say endsAt or trialEndsAt for what is to come."}
 	}
 	billing.TsMs = at
@@ -180,31 +183,31 @@ func (it *billingItem) fill(billing *protos.Billing) *refusal {
 		field, value string
 		limit        int
 	}{
-		{"id", it.ID, svc.MaxIDBytes},
-		{"subscriptionId", it.SubscriptionID, svc.MaxIDBytes},
-		{"customerId", it.CustomerID, svc.MaxIDBytes},
-		{"paymentId", it.PaymentID, svc.MaxIDBytes},
-		{"refundId", it.RefundID, svc.MaxIDBytes},
-		{"plan", it.Plan, svc.MaxNameBytes},
+		{"id", it.ID, event.MaxIDBytes},
+		{"subscriptionId", it.SubscriptionID, event.MaxIDBytes},
+		{"customerId", it.CustomerID, event.MaxIDBytes},
+		{"paymentId", it.PaymentID, event.MaxIDBytes},
+		{"refundId", it.RefundID, event.MaxIDBytes},
+		{"plan", it.Plan, event.MaxNameBytes},
 	} {
 		if len(word.value) > word.limit || strings.IndexByte(word.value, 0) >= 0 {
 			return &refusal{"too_long", fmt.Sprintf("%s is over %d bytes, or holds a NUL character.", word.field, word.limit)}
 		}
 	}
-	if it.CustomerID != "" && svc.IsPlaceholderID(it.CustomerID) {
-		return &refusal{svc.CodePlaceholderID, svc.PlaceholderProblem("customerId")}
+	if it.CustomerID != "" && domain.IsPlaceholderID(it.CustomerID) {
+		return &refusal{domain.CodePlaceholderID, domain.PlaceholderProblem("customerId")}
 	}
-	if !svc.IsCurrency(billing.Currency) {
+	if !revenue.IsCurrency(billing.Currency) {
 		return &refusal{"invalid_value", "currency is not a code of three letters, as ISO 4217 has them."}
 	}
-	switch svc.BillingKind(it.Type) {
-	case svc.BillingSubscription:
+	switch revenue.BillingKind(it.Type) {
+	case revenue.BillingSubscription:
 		return it.fillSubscription(billing)
-	case svc.BillingPayment:
+	case revenue.BillingPayment:
 		return it.fillFlow(billing, "paymentId", it.PaymentID)
-	case svc.BillingRefund:
+	case revenue.BillingRefund:
 		return it.fillFlow(billing, "refundId", it.RefundID)
-	case svc.BillingRate:
+	case revenue.BillingRate:
 		return it.fillRate(billing)
 	}
 	return &refusal{"unknown_type", "Unknown type; allowed are subscription, payment, refund and rate."}
@@ -229,7 +232,7 @@ func (it *billingItem) fillFlow(billing *protos.Billing, field, name string) *re
 // fillRate sets the price of a currency.
 func (it *billingItem) fillRate(billing *protos.Billing) *refusal {
 	billing.Target = strings.ToUpper(it.To)
-	if !svc.IsCurrency(billing.Target) || billing.Target == billing.Currency {
+	if !revenue.IsCurrency(billing.Target) || billing.Target == billing.Currency {
 		return &refusal{"invalid_value", "to is not a code of another currency."}
 	}
 	day, err := time.Parse(time.DateOnly, it.Day)
@@ -240,9 +243,9 @@ func (it *billingItem) fillRate(billing *protos.Billing) *refusal {
 	if refused != nil {
 		return refused
 	}
-	exact, ok := svc.RateOf(rate)
+	exact, ok := revenue.RateOf(rate)
 	if !ok {
-		return &refusal{"invalid_value", svc.RateProblem}
+		return &refusal{"invalid_value", revenue.RateProblem}
 	}
 	billing.Subject, billing.TsMs, billing.Rate, billing.Customer, billing.Plan = billing.Currency, day.UnixMilli(), exact, "", ""
 	billing.Id = billing.Target + it.Day
@@ -255,7 +258,7 @@ func (it *billingItem) fillSubscription(billing *protos.Billing) (refused *refus
 	switch {
 	case billing.Subject == "":
 		return &refusal{"missing_value", "subscriptionId is missing."}
-	case !slices.Contains(svc.SubscriptionStatuses(), svc.SubscriptionStatus(it.Status)):
+	case !slices.Contains(revenue.SubscriptionStatuses(), revenue.SubscriptionStatus(it.Status)):
 		return &refusal{"invalid_value", "status is unknown; allowed are trialing, active, past_due, paused and canceled."}
 	}
 	if it.TrialEndsAt != "" {
@@ -276,7 +279,7 @@ func (it *billingItem) fillSubscription(billing *protos.Billing) (refused *refus
 	if refused != nil {
 		return refused
 	}
-	cents, changes := svc.MonthlyCents(prices, discounts, time.UnixMilli(billing.TsMs))
+	cents, changes := revenue.MonthlyCents(prices, discounts, time.UnixMilli(billing.TsMs))
 	if cents > maxBillingCents {
 		return &refusal{"invalid_value", "The subscription's amount is too large."}
 	}
@@ -288,27 +291,27 @@ func (it *billingItem) fillSubscription(billing *protos.Billing) (refused *refus
 }
 
 // prices reads the prices; a canceled or paused subscription needs none.
-func (it *billingItem) prices() ([]svc.Price, *refusal) {
+func (it *billingItem) prices() ([]revenue.Price, *refusal) {
 	items := it.Items
 	if len(items) == 0 && it.AmountCents != "" {
 		items = []billingPrice{{it.AmountCents, it.Quantity, it.Interval, it.IntervalCount}}
 	}
-	ends := it.Status == string(svc.SubscriptionCanceled) || it.Status == string(svc.SubscriptionPaused)
+	ends := it.Status == string(revenue.SubscriptionCanceled) || it.Status == string(revenue.SubscriptionPaused)
 	if len(items) == 0 && !ends || len(items) > maxBillingPrices {
 		return nil, &refusal{"missing_value", fmt.Sprintf("amountCents or items is missing, or there are more than %d items.", maxBillingPrices)}
 	}
-	prices := make([]svc.Price, len(items))
+	prices := make([]revenue.Price, len(items))
 	for n := range items {
 		cents, refused := centsOf("amountCents", items[n].AmountCents)
 		if refused != nil {
 			return nil, refused
 		}
-		price := svc.Price{Cents: cents, Quantity: 1, Interval: svc.BillingInterval(cmp.Or(items[n].Interval, string(svc.PerMonth))), Count: cmp.Or(items[n].IntervalCount, 1)}
+		price := revenue.Price{Cents: cents, Quantity: 1, Interval: revenue.BillingInterval(cmp.Or(items[n].Interval, string(revenue.PerMonth))), Count: cmp.Or(items[n].IntervalCount, 1)}
 		if items[n].Quantity != nil {
 			price.Quantity = *items[n].Quantity
 		}
 		switch {
-		case !slices.Contains(svc.BillingIntervals(), price.Interval):
+		case !slices.Contains(revenue.BillingIntervals(), price.Interval):
 			return nil, &refusal{"invalid_value", "interval is unknown; allowed are day, week, month and year."}
 		case price.Quantity < 0 || price.Quantity > maxBillingCount || price.Count < 1 || price.Count > maxBillingCount:
 			return nil, &refusal{"invalid_value", fmt.Sprintf("quantity must be from 0 and intervalCount from 1 to %d.", maxBillingCount)}
@@ -319,11 +322,11 @@ func (it *billingItem) prices() ([]svc.Price, *refusal) {
 }
 
 // discounts reads the discounts.
-func (it *billingItem) discounts() ([]svc.Discount, *refusal) {
-	var discounts []svc.Discount
+func (it *billingItem) discounts() ([]revenue.Discount, *refusal) {
+	var discounts []revenue.Discount
 	for n := range it.Discounts {
 		said := &it.Discounts[n]
-		var discount svc.Discount
+		var discount revenue.Discount
 		var refused *refusal
 		switch {
 		case said.PercentOff != "" && said.AmountOffCents == "":

@@ -11,7 +11,8 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 )
 
 // weight is the memory of a decoded body, as a multiple of the inflated length.
@@ -54,7 +55,7 @@ func (sub *submission) readRaw(limit int64) error {
 // readSome reads the next bytes of the body and reports whether there may be more.
 func (sub *submission) readSome(limit int64) (more bool, err error) {
 	arrived := int64(sub.raw.Len())
-	if arrived > 0 && (sub.collector == nil || sub.collector.Kind == svc.KeyPublic) {
+	if arrived > 0 && (sub.collector == nil || sub.collector.Kind == domain.KeyPublic) {
 		if err := sub.reserved.BoundBody(sub.collect.Proxies.of(sub.request)); err != nil {
 			return false, err
 		}
@@ -69,7 +70,7 @@ func (sub *submission) readSome(limit int64) (more bool, err error) {
 	}
 	sub.limited = io.LimitedReader{R: sub.request.Body, N: step}
 	if _, err := sub.raw.ReadFrom(&sub.limited); err != nil {
-		return false, svc.Invalid(svc.FieldError{Code: "unreadable_body", Message: "The body ended early."})
+		return false, domain.Invalid(domain.FieldError{Code: "unreadable_body", Message: "The body ended early."})
 	}
 	if int64(sub.raw.Len()) > limit {
 		return false, tooLarge("The body is over %d bytes.", limit)
@@ -78,7 +79,9 @@ func (sub *submission) readSome(limit int64) (more bool, err error) {
 	return sub.limited.N <= 0, nil
 }
 
-func tooLarge(format string, args ...any) error { return svc.Errorf(svc.CodeTooLarge, format, args...) }
+func tooLarge(format string, args ...any) error {
+	return domain.Errorf(domain.CodeTooLarge, format, args...)
+}
 
 // A body below smallBody costs too little to wait for a processor. The items of a small body take itemsShare times its
 // bytes, itemsBytes at most.
@@ -95,7 +98,7 @@ func (sub *submission) unpack(w weight) error {
 	if err := sub.reserved.ForWork(sub.request.Context(), taken, size > smallBody); err != nil {
 		return err
 	}
-	inflated, err := sub.inflate(int(size), w, svc.MaxInflatedBytes)
+	inflated, err := sub.inflate(int(size), w, event.MaxInflatedBytes)
 	if err == nil && inflated != nil {
 		sub.body = inflated
 	}
@@ -120,7 +123,7 @@ func (sub *submission) unpackedSize() (size, window int64) {
 		if header.Decode(sub.body[:min(len(sub.body), zstd.HeaderMaxSize)]) == nil {
 			window = int64(min(header.WindowSize, zstdWindow))
 			if header.HasFCS {
-				size = int64(min(header.FrameContentSize, svc.MaxInflatedBytes))
+				size = int64(min(header.FrameContentSize, event.MaxInflatedBytes))
 			}
 		}
 	case "br":
@@ -128,7 +131,7 @@ func (sub *submission) unpackedSize() (size, window int64) {
 	default:
 		size *= usual
 	}
-	return min(size, svc.MaxInflatedBytes), window
+	return min(size, event.MaxInflatedBytes), window
 }
 
 // The windows of the readers.
@@ -163,7 +166,7 @@ func (sub *submission) inflater() (io.ReadCloser, error) {
 		}
 		return nil, badEncoding("gzip")
 	case "zstd":
-		unzip, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(svc.MaxInflatedBytes), zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderLowmem(true))
+		unzip, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(event.MaxInflatedBytes), zstd.WithDecoderMaxWindow(zstdWindow), zstd.WithDecoderLowmem(true))
 		if err != nil {
 			return nil, badEncoding("zstd")
 		}
@@ -177,7 +180,7 @@ func (sub *submission) inflater() (io.ReadCloser, error) {
 	case "br":
 		return io.NopCloser(brotli.NewReader(packed)), nil
 	default:
-		return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send gzip, zstd, br, deflate or none.", encoding)
+		return nil, domain.Errorf(domain.CodeUnsupportedMedia, "The content encoding %q is not accepted; send gzip, zstd, br, deflate or none.", encoding)
 	}
 }
 
@@ -215,5 +218,5 @@ func (sub *submission) inflate(size int, w weight, limit int) ([]byte, error) {
 }
 
 func badEncoding(name string) error {
-	return svc.Invalid(svc.FieldError{Code: "invalid_encoding", Message: "The body is not valid " + name + "."})
+	return domain.Invalid(domain.FieldError{Code: "invalid_encoding", Message: "The body is not valid " + name + "."})
 }

@@ -12,7 +12,8 @@ import (
 
 	"github.com/segmentio/encoding/json"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 )
 
 // itemKind is the type of an item.
@@ -120,11 +121,11 @@ func (sub *submission) decode(kind itemKind) error {
 	var err error
 	switch {
 	case len(body) == 0:
-		return svc.Invalid(svc.FieldError{Code: "empty_body", Message: "The body is empty."})
-	case svc.TooDeep(body): // parse has no limit of its own.
+		return domain.Invalid(domain.FieldError{Code: "empty_body", Message: "The body is empty."})
+	case domain.TooDeep(body): // parse has no limit of its own.
 		return tooDeep()
 	case !utf8.Valid(body):
-		return svc.Invalid(svc.FieldError{Code: "invalid_utf8", Message: "The body is not valid UTF-8."})
+		return domain.Invalid(domain.FieldError{Code: "invalid_utf8", Message: "The body is not valid UTF-8."})
 	case body[0] == '[':
 		err = parse(body, &sub.items)
 	case kind == itemAny:
@@ -141,17 +142,17 @@ func (sub *submission) decode(kind itemKind) error {
 		err = sub.decodeApart(body, kind)
 	}
 	if err != nil {
-		return svc.Invalid(svc.FieldError{Code: "invalid_json", Message: wrongType("The body", err)})
+		return domain.Invalid(domain.FieldError{Code: "invalid_json", Message: wrongType("The body", err)})
 	}
-	if len(sub.items) > svc.MaxBatchItems {
-		return tooLarge("The request holds more than %d items.", svc.MaxBatchItems)
+	if len(sub.items) > event.MaxBatchItems {
+		return tooLarge("The request holds more than %d items.", event.MaxBatchItems)
 	}
 	return nil
 }
 
 // tooDeep refuses a body with too many levels.
 func tooDeep() error {
-	return svc.Invalid(svc.FieldError{Code: "too_deep", Message: "The body is nested deeper than " + strconv.Itoa(svc.MaxNesting) + " levels."})
+	return domain.Invalid(domain.FieldError{Code: "too_deep", Message: "The body is nested deeper than " + strconv.Itoa(domain.MaxNesting) + " levels."})
 }
 
 // parse decodes a whole JSON text; its nesting was checked before. The strings of the result are parts of the text

@@ -12,7 +12,10 @@ import (
 
 	"github.com/segmentio/encoding/json"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/occurrence"
 	"svc/protos"
 )
 
@@ -28,7 +31,7 @@ type errorItem struct {
 	DistinctID     string                        `json:"distinctId"`
 	AnonymousID    string                        `json:"anonymousId"`
 	SessionID      string                        `json:"sessionId"`
-	Level          svc.Level                     `json:"level" doc:"error where it is missing."`
+	Level          occurrence.Level              `json:"level" doc:"error where it is missing."`
 	Name           string                        `json:"name" doc:"The kind of the error, for example TypeError. This, message, stack or frames is needed."`
 	Message        string                        `json:"message"`
 	Culprit        string                        `json:"culprit" doc:"Where it comes from; found in the frames where it is missing."`
@@ -124,7 +127,7 @@ func (sub *submission) rawItem(index int) (stdjson.RawMessage, error) {
 
 // acceptError checks one error item and emits its occurrence, or rejects it.
 func (sub *submission) acceptError(index int, shared *item) {
-	if sub.switchedOff(index, svc.SignalErrors) {
+	if sub.switchedOff(index, ingest.SignalErrors) {
 		return
 	}
 	raw, err := sub.rawItem(index)
@@ -132,8 +135,8 @@ func (sub *submission) acceptError(index int, shared *item) {
 		sub.reject(index, "invalid_type", wrongType("The item", err))
 		return
 	}
-	if len(raw) > svc.MaxErrorBytes {
-		sub.reject(index, "too_large", "The error is over "+strconv.Itoa(svc.MaxErrorBytes)+" bytes.")
+	if len(raw) > occurrence.MaxErrorBytes {
+		sub.reject(index, "too_large", "The error is over "+strconv.Itoa(occurrence.MaxErrorBytes)+" bytes.")
 		return
 	}
 	var it errorItem
@@ -169,21 +172,21 @@ func (sub *submission) acceptError(index int, shared *item) {
 
 // checkError returns the reason why an error item is not accepted, empty if it is.
 func (sub *submission) checkError(it *errorItem) (code, message string) {
-	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
-		return string(svc.CodeModuleDisabled), "The application has switched the module errors off."
+	if !slices.Contains(sub.collector.Modules, domain.ModuleErrors) {
+		return string(domain.CodeModuleDisabled), "The application has switched the module errors off."
 	}
 	if it.Name == "" && it.Message == "" && it.Stack == "" && len(it.Frames) == 0 {
 		return "missing_value", "name, message, stack or frames is missing."
 	}
-	if it.Level != "" && !slices.Contains(svc.Levels(), it.Level) {
+	if it.Level != "" && !slices.Contains(occurrence.Levels(), it.Level) {
 		return "invalid_value", "level is unknown; allowed are fatal, error, warning, info and debug."
 	}
 	for _, word := range [...]struct{ field, value string }{
 		{"id", it.ID}, {"distinctId", it.DistinctID}, {"anonymousId", it.AnonymousID}, {"sessionId", it.SessionID},
 	} {
 		switch {
-		case len(word.value) > svc.MaxIDBytes:
-			return "too_long", word.field + " is over " + strconv.Itoa(svc.MaxIDBytes) + " bytes."
+		case len(word.value) > event.MaxIDBytes:
+			return "too_long", word.field + " is over " + strconv.Itoa(event.MaxIDBytes) + " bytes."
 		case strings.IndexByte(word.value, 0) >= 0:
 			return "invalid_value", word.field + " holds a NUL character."
 		}
@@ -191,8 +194,8 @@ func (sub *submission) checkError(it *errorItem) (code, message string) {
 	if code, message = checkIDs(&item{DistinctID: it.DistinctID, AnonymousID: it.AnonymousID}, itemError); code != "" {
 		return code, message
 	}
-	if len(it.Fingerprint) > svc.MaxFingerprint {
-		return "too_many", "fingerprint has more than " + strconv.Itoa(svc.MaxFingerprint) + " words."
+	if len(it.Fingerprint) > occurrence.MaxFingerprint {
+		return "too_many", "fingerprint has more than " + strconv.Itoa(occurrence.MaxFingerprint) + " words."
 	}
 	if it.Request.Status < 0 || it.Request.Status > 999 {
 		return "invalid_value", "request.status is no HTTP status."
@@ -204,23 +207,23 @@ func (sub *submission) checkError(it *errorItem) (code, message string) {
 }
 
 // occurrence returns the item's own data, completed by the data that the service determined.
-func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
-	o := &svc.Occurrence{
+func (it *errorItem) occurrence(event *protos.Event) *occurrence.Occurrence {
+	o := &occurrence.Occurrence{
 		ID: event.Id, Level: it.Level, Name: it.Name, Message: it.Message, Culprit: it.Culprit,
 		Handled: it.Handled == nil || *it.Handled, Mechanism: it.Mechanism, Release: event.Release, Stack: it.Stack,
 		Extra:   boundedExtra(it.Extra),
-		Request: svc.ErrorRequest{Method: it.Request.Method, URL: it.Request.URL, Status: it.Request.Status},
+		Request: occurrence.ErrorRequest{Method: it.Request.Method, URL: it.Request.URL, Status: it.Request.Status},
 		URL:     event.Url, Path: event.Path, Referrer: event.Referrer,
 		DistinctID: event.DistinctId, AnonymousID: event.AnonymousId, SessionID: event.SessionId,
 		Locale: cmp.Or(it.Locale, event.Locale), AppVersion: it.AppVersion,
 		Browser: it.Browser, BrowserVersion: it.BrowserVersion, OS: it.OS, Device: it.Device,
 	}
 	o.Frames = calls(it.Frames)
-	for _, cause := range it.Causes[:min(len(it.Causes), svc.MaxCauses)] {
-		o.Causes = append(o.Causes, svc.Cause{Name: cause.Name, Message: cause.Message, Frames: calls(cause.Frames)})
+	for _, cause := range it.Causes[:min(len(it.Causes), occurrence.MaxCauses)] {
+		o.Causes = append(o.Causes, occurrence.Cause{Name: cause.Name, Message: cause.Message, Frames: calls(cause.Frames)})
 	}
 	for _, crumb := range it.Breadcrumbs {
-		o.Breadcrumbs = append(o.Breadcrumbs, svc.Breadcrumb{Timestamp: crumbTime(crumb.Timestamp), Category: crumb.Category, Message: crumb.Message})
+		o.Breadcrumbs = append(o.Breadcrumbs, occurrence.Breadcrumb{Timestamp: crumbTime(crumb.Timestamp), Category: crumb.Category, Message: crumb.Message})
 	}
 	if len(it.Tags) > 0 {
 		o.Tags = make(map[string]string, len(it.Tags))
@@ -234,11 +237,11 @@ func (it *errorItem) occurrence(event *protos.Event) *svc.Occurrence {
 }
 
 // calls returns the calls of a stack.
-func calls(frames []errorFrame) []svc.Frame {
-	var out []svc.Frame
+func calls(frames []errorFrame) []occurrence.Frame {
+	var out []occurrence.Frame
 	for _, frame := range frames {
-		called := svc.Frame{File: frame.File, Function: frame.Function, Module: frame.Module, Line: frame.Line, Column: frame.Column}
-		called.Judge(svc.FrameOrigin{InApp: frame.InApp})
+		called := occurrence.Frame{File: frame.File, Function: frame.Function, Module: frame.Module, Line: frame.Line, Column: frame.Column}
+		called.Judge(occurrence.FrameOrigin{InApp: frame.InApp})
 		out = append(out, called)
 	}
 	return out
@@ -250,11 +253,11 @@ func boundedExtra(raw stdjson.RawMessage) stdjson.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
-	if len(raw) > svc.MaxErrorExtra {
+	if len(raw) > occurrence.MaxErrorExtra {
 		return stdjson.RawMessage(`{"_dropped":"too_large"}`)
 	}
 	switch shape := measureJSON(raw); {
-	case shape.depth > svc.MaxErrorExtraDepth:
+	case shape.depth > occurrence.MaxErrorExtraDepth:
 		return stdjson.RawMessage(`{"_dropped":"too_deep"}`)
 	case shape.nul:
 		return stdjson.RawMessage(`{"_dropped":"nul_character"}`)
@@ -298,24 +301,24 @@ func tagText(raw stdjson.RawMessage) (string, bool) {
 
 // emitOccurrence completes and groups an occurrence and appends it to the payload of its issue's partition. The event
 // contains the sender and the time.
-func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occurrence, explicit []string) error {
+func (sub *submission) emitOccurrence(index int, e *protos.Event, o *occurrence.Occurrence, explicit []string) error {
 	sub.complete(o)
-	fingerprint := svc.Fingerprint(o, explicit)
-	if o.Name == svc.StackName && o.Message == "" {
+	fingerprint := occurrence.Fingerprint(o, explicit)
+	if o.Name == occurrence.StackName && o.Message == "" {
 		o.Message = o.Culprit
 	}
-	former := svc.FormerFingerprint(o, explicit)
+	former := occurrence.FormerFingerprint(o, explicit)
 	o.Scrub()
 	message := &protos.Occurrence{
-		Environment: event.Environment, Id: o.ID, TsMs: event.TsMs, ReceivedMs: event.ReceivedMs,
-		Issue: svc.IssueNumber(event.Environment, fingerprint), Fingerprint: fingerprint,
-		Former: svc.IssueNumber(event.Environment, former),
+		Environment: e.Environment, Id: o.ID, TsMs: e.TsMs, ReceivedMs: e.ReceivedMs,
+		Issue: occurrence.IssueNumber(e.Environment, fingerprint), Fingerprint: fingerprint,
+		Former: occurrence.IssueNumber(e.Environment, former),
 		Level:  string(o.Level), Name: o.Name, Message: o.Message, Culprit: o.Culprit, Handled: o.Handled, Mechanism: o.Mechanism,
 		Release: o.Release, Stack: o.Stack, Extra: o.Extra,
 		RequestMethod: o.Request.Method, RequestUrl: o.Request.URL, RequestStatus: int32(o.Request.Status),
 		Url: o.URL, Path: o.Path, Referrer: o.Referrer,
 		DistinctId: o.DistinctID, AnonymousId: o.AnonymousID, SessionId: o.SessionID,
-		Locale: o.Locale, AppVersion: o.AppVersion, Ip: event.Ip, UserAgent: event.UserAgent, RetentionDays: event.RetentionDays,
+		Locale: o.Locale, AppVersion: o.AppVersion, Ip: e.Ip, UserAgent: e.UserAgent, RetentionDays: e.RetentionDays,
 		Browser: o.Browser, BrowserVersion: o.BrowserVersion, Os: o.OS, Device: o.Device,
 	}
 	var err error
@@ -333,15 +336,15 @@ func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occ
 	if message.Details, err = o.Details.JSON(); err != nil {
 		return err
 	}
-	if fate := sub.admitError(message); fate == svc.FateRateLimited {
-		sub.reject(index, string(svc.CodeRateLimited), "The issue has more errors than its environment takes of one in a minute.")
+	if fate := sub.admitError(message); fate == ingest.FateRateLimited {
+		sub.reject(index, string(domain.CodeRateLimited), "The issue has more errors than its environment takes of one in a minute.")
 		return nil
-	} else if sub.turnAway(index, svc.SignalErrors, fate) {
+	} else if sub.turnAway(index, ingest.SignalErrors, fate) {
 		return nil
 	}
 	partition := sub.collect.Shape.Of(message.Environment, protos.PartitionOfIssue(message.Issue, sub.collect.Shape.Partitions))
 	size := message.SizeVT()
-	if size+itemHead > svc.MaxRecordBytes { // Texts of control characters grow in JSON.
+	if size+itemHead > event.MaxRecordBytes { // Texts of control characters grow in JSON.
 		message.Breadcrumbs, size = nil, size-len(message.Breadcrumbs)
 	}
 	return sub.put(partition, size, func(payload []byte) ([]byte, error) { return protos.AppendOccurrence(payload, message) })
@@ -349,7 +352,7 @@ func (sub *submission) emitOccurrence(index int, event *protos.Event, o *svc.Occ
 
 // complete normalises an occurrence and finds the original locations of its calls. These may show that a cause is at
 // fault; then complete also finds the locations of the cause.
-func (sub *submission) complete(o *svc.Occurrence) {
+func (sub *submission) complete(o *occurrence.Occurrence) {
 	given := o.Culprit
 	o.Normalise()
 	for sub.symbolicate(o) {

@@ -15,7 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/telemetry"
 	"svc/http/route"
 	"svc/protos"
 )
@@ -82,20 +84,20 @@ func otherCase(body []byte) bool {
 	return false
 }
 
-type collectorsOf map[[32]byte]*svc.Collector
+type collectorsOf map[[32]byte]*domain.Collector
 
-func (c collectorsOf) Collector(hash [32]byte) *svc.Collector { return c[hash] }
-func (c collectorsOf) Former([32]byte) uint64                 { return 0 }
-func (c collectorsOf) Named(string) uint64                    { return 0 }
+func (c collectorsOf) Collector(hash [32]byte) *domain.Collector { return c[hash] }
+func (c collectorsOf) Former([32]byte) uint64                    { return 0 }
+func (c collectorsOf) Named(string) uint64                       { return 0 }
 
 // policiesOf are the policies of environments by their numbers; others have the default.
-type policiesOf map[uint64]svc.TelemetryPolicy
+type policiesOf map[uint64]telemetry.Policy
 
-func (p policiesOf) Telemetry(environment uint64) *svc.TelemetryState {
+func (p policiesOf) Telemetry(environment uint64) *telemetry.State {
 	if policy, known := p[environment]; known {
-		return &svc.TelemetryState{Policy: policy}
+		return &telemetry.State{Policy: policy}
 	}
-	return &svc.TelemetryState{Policy: svc.DefaultTelemetryPolicy()}
+	return &telemetry.State{Policy: telemetry.DefaultTelemetryPolicy()}
 }
 
 // logOf stores the produced parts.
@@ -107,7 +109,7 @@ type logOf struct {
 	err    error
 }
 
-func (l *logOf) Produce(_ context.Context, parts []svc.Part) error {
+func (l *logOf) Produce(_ context.Context, parts []event.Part) error {
 	for _, part := range parts {
 		var record protos.Record
 		if err := record.UnmarshalVTUnsafe(append([]byte(nil), part.Payload...)); err != nil {
@@ -128,12 +130,12 @@ func testCollect(log *logOf) *Collect {
 	return &Collect{
 		Cardinality: everySeries{},
 		Collectors: collectorsOf{
-			svc.HashSecret("public"): {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics}, Origins: []string{"*"}, RetentionDays: 365},
-			svc.HashSecret("secret"): {Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics}, RetentionDays: 365},
-			svc.HashSecret("people"): {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 9}, Modules: []svc.Module{svc.ModulePeople}, Origins: []string{"*"}, RetentionDays: 365},
-			svc.HashSecret("noweb"):  {Kind: svc.KeyPublic, Environment: svc.Environment{Number: 8}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 365},
+			domain.HashSecret("public"): {Kind: domain.KeyPublic, Environment: domain.Environment{Number: 7}, Modules: []domain.Module{domain.ModuleAnalytics}, Origins: []string{"*"}, RetentionDays: 365},
+			domain.HashSecret("secret"): {Kind: domain.KeySecret, Environment: domain.Environment{Number: 7}, Modules: []domain.Module{domain.ModuleAnalytics}, RetentionDays: 365},
+			domain.HashSecret("people"): {Kind: domain.KeyPublic, Environment: domain.Environment{Number: 9}, Modules: []domain.Module{domain.ModulePeople}, Origins: []string{"*"}, RetentionDays: 365},
+			domain.HashSecret("noweb"):  {Kind: domain.KeyPublic, Environment: domain.Environment{Number: 8}, Modules: []domain.Module{domain.ModuleErrors}, RetentionDays: 365},
 		},
-		Log: log, Shape: svc.LogShape{Partitions: 4}, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
+		Log: log, Shape: domain.LogShape{Partitions: 4}, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
 	}
 }
 
@@ -173,7 +175,7 @@ func FuzzCollect(f *testing.F) {
 		kind := []itemKind{itemAny, itemEvent, itemIdentify, itemError, itemMetric, itemBilling}[int(path)%6]
 		sub, err := accept(t, taking(log), "secret", body, kind)
 		if err != nil {
-			if _, known := errors.AsType[*svc.Error](err); !known {
+			if _, known := errors.AsType[*domain.Error](err); !known {
 				t.Fatalf("an error of another type: %v", err)
 			}
 			return
@@ -181,10 +183,10 @@ func FuzzCollect(f *testing.F) {
 		if sub.accepted+len(sub.rejected) != len(sub.items) || sub.accepted != log.items {
 			t.Errorf("%d accepted, %d rejected of %d, %d in the log", sub.accepted, len(sub.rejected), len(sub.items), log.items)
 		}
-		for _, event := range log.events {
-			valid := len(event.Properties) == 0 || stdjson.Valid(event.Properties)
-			if !valid || event.Id == "" || event.Name == "" || svc.Visitor(event.DistinctId, event.AnonymousId) == "" || event.SizeVT() > svc.MaxEventBytes+64 {
-				t.Errorf("accepted %v", event)
+		for _, e := range log.events {
+			valid := len(e.Properties) == 0 || stdjson.Valid(e.Properties)
+			if !valid || e.Id == "" || e.Name == "" || event.Visitor(e.DistinctId, e.AnonymousId) == "" || e.SizeVT() > event.MaxEventBytes+64 {
+				t.Errorf("accepted %v", e)
 			}
 		}
 	})
@@ -321,4 +323,4 @@ func BenchmarkAccept(b *testing.B) {
 
 type discard struct{}
 
-func (discard) Produce(context.Context, []svc.Part) error { return nil }
+func (discard) Produce(context.Context, []event.Part) error { return nil }

@@ -13,7 +13,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 	"svc/http/sentry"
 	"svc/protos"
 )
@@ -21,7 +22,7 @@ import (
 // named is a log that stores the ids of its items.
 type named struct{ ids []string }
 
-func (l *named) Produce(_ context.Context, parts []svc.Part) error {
+func (l *named) Produce(_ context.Context, parts []event.Part) error {
 	for _, part := range parts {
 		var record protos.Record
 		if err := record.UnmarshalVTUnsafe(append([]byte(nil), part.Payload...)); err != nil {
@@ -45,10 +46,10 @@ func idsOf(t *testing.T, kind itemKind, at time.Time, body string) []string {
 	t.Helper()
 	log := &named{}
 	collect := &Collect{
-		Cardinality: everySeries{}, Log: log, Shape: svc.LogShape{Partitions: 1}, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
-		Collectors: collectorsOf{svc.HashSecret("secret"): {
-			Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, RetentionDays: 365,
-			Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors, svc.ModuleMetrics},
+		Cardinality: everySeries{}, Log: log, Shape: domain.LogShape{Partitions: 1}, Metrics: NewCollectMetrics(prometheus.NewRegistry()),
+		Collectors: collectorsOf{domain.HashSecret("secret"): {
+			Kind: domain.KeySecret, Environment: domain.Environment{Number: 7}, RetentionDays: 365,
+			Modules: []domain.Module{domain.ModuleAnalytics, domain.ModuleErrors, domain.ModuleMetrics},
 		}},
 	}
 	sub := requestAt(collect, at, body)
@@ -259,7 +260,7 @@ func TestADerivedIDAgain(t *testing.T) {
 			}
 		})
 	}
-	deep := `{"name":"order","distinctId":"u","ts":"2026-11-20T09:00:00Z","traits":` + strings.Repeat("[", svc.MaxNesting-1) + strings.Repeat("]", svc.MaxNesting-1) + `}`
+	deep := `{"name":"order","distinctId":"u","ts":"2026-11-20T09:00:00Z","traits":` + strings.Repeat("[", domain.MaxNesting-1) + strings.Repeat("]", domain.MaxNesting-1) + `}`
 	if ids := idsOf(t, itemEvent, collectNoon(), deep); len(ids) != 1 {
 		t.Errorf("%d ids of a deep item", len(ids))
 	}
@@ -270,9 +271,9 @@ func TestSentryErrorsWithoutID(t *testing.T) {
 	ids := map[string]bool{}
 	for n := range 3 {
 		log := &named{}
-		collect := &Collect{Log: log, Shape: svc.LogShape{Partitions: 1}, Metrics: NewCollectMetrics(prometheus.NewRegistry())}
+		collect := &Collect{Log: log, Shape: domain.LogShape{Partitions: 1}, Metrics: NewCollectMetrics(prometheus.NewRegistry())}
 		sub := requestAt(collect, collectNoon().Add(time.Duration(n)*time.Second), "")
-		sub.collector = &svc.Collector{Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleErrors}, RetentionDays: 90}
+		sub.collector = &domain.Collector{Kind: domain.KeyPublic, Environment: domain.Environment{Number: 7}, Modules: []domain.Module{domain.ModuleErrors}, RetentionDays: 90}
 		sub.envelope.SentAt = "2026-11-20T09:59:00Z"
 		sub.telemetry = collect.telemetryOf(7)
 		payload := []byte(fmt.Sprint(`{"timestamp":"2026-11-20T09:00:00Z",`, strings.Repeat(" ", n), `"message":"It broke."}`))

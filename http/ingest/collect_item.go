@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/protos"
 )
 
@@ -35,7 +38,7 @@ func (sub *submission) accept(index int, it *item, kind itemKind) {
 		sub.acceptMetric(index, it, kind)
 		return
 	}
-	if sub.switchedOff(index, svc.SignalEvents) {
+	if sub.switchedOff(index, ingest.SignalEvents) {
 		return
 	}
 	event := &sub.event
@@ -44,10 +47,10 @@ func (sub *submission) accept(index int, it *item, kind itemKind) {
 		sub.reject(index, code, message)
 		return
 	}
-	if sub.exclude(svc.SignalEvents, event) {
+	if sub.exclude(ingest.SignalEvents, event) {
 		return
 	}
-	if sub.turnAway(index, svc.SignalEvents, sub.admitEvent(event)) {
+	if sub.turnAway(index, ingest.SignalEvents, sub.admitEvent(event)) {
 		return
 	}
 	event.DropBots = sub.telemetry.Policy.Events.DropBots
@@ -57,8 +60,8 @@ func (sub *submission) accept(index int, it *item, kind itemKind) {
 }
 
 // fill makes the event of an item, or returns the code and message of its refusal.
-func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemKind) (code, message string) {
-	properties, code, message := nameEvent(event, it, kind)
+func (sub *submission) fill(e *protos.Event, index int, it *item, kind itemKind) (code, message string) {
+	properties, code, message := nameEvent(e, it, kind)
 	if code != "" {
 		return code, message
 	}
@@ -68,56 +71,56 @@ func (sub *submission) fill(event *protos.Event, index int, it *item, kind itemK
 	if code, message = sub.checkUserHash(it, kind); code != "" {
 		return code, message
 	}
-	sub.identify(event, it)
+	sub.identify(e, it)
 	if kind == itemAlias && it.PreviousID != "" {
-		event.AnonymousId = it.PreviousID
+		e.AnonymousId = it.PreviousID
 	}
-	sub.place(event, it)
-	sub.contextualise(event, it)
-	if code, message = sub.state(event, it); code != "" {
+	sub.place(e, it)
+	sub.contextualise(e, it)
+	if code, message = sub.state(e, it); code != "" {
 		return code, message
 	}
-	if code, message = checkWords(event); code != "" {
+	if code, message = checkWords(e); code != "" {
 		return code, message
 	}
 	if code, message = checkIDs(it, kind); code != "" {
 		return code, message
 	}
-	if code, message = sub.stamp(event, it); code != "" {
+	if code, message = sub.stamp(e, it); code != "" {
 		return code, message
 	}
-	if code, message = sub.fillProperties(event, properties); code != "" {
+	if code, message = sub.fillProperties(e, properties); code != "" {
 		return code, message
 	}
-	if event.Id == "" {
+	if e.Id == "" {
 		var err error
-		if event.Id, err = sub.eventID(index, it, kind); err != nil {
+		if e.Id, err = sub.eventID(index, it, kind); err != nil {
 			return "invalid_value", "The item cannot be encoded."
 		}
 	}
-	if event.SizeVT() > svc.MaxEventBytes {
+	if e.SizeVT() > event.MaxEventBytes {
 		return "too_large", "The event is over 65536 bytes."
 	}
-	if event.Name != svc.IdentifyEvent {
-		event.Properties = limitProperties(event.Properties, &sub.telemetry.Policy.Events)
+	if e.Name != event.IdentifyEvent {
+		e.Properties = limitProperties(e.Properties, &sub.telemetry.Policy.Events)
 	}
 	return "", ""
 }
 
 // nameEvent gives the event the name of its kind and returns its properties, or the code and message of a refusal.
-func nameEvent(event *protos.Event, it *item, kind itemKind) (properties stdjson.RawMessage, code, message string) {
+func nameEvent(e *protos.Event, it *item, kind itemKind) (properties stdjson.RawMessage, code, message string) {
 	switch kind {
 	case itemEvent:
-		event.Name = it.Name
+		e.Name = it.Name
 	case itemPage:
-		event.Name = cmp.Or(it.Name, svc.PageView)
+		e.Name = cmp.Or(it.Name, event.PageView)
 	case itemIdentify:
-		event.Name = svc.IdentifyEvent
+		e.Name = event.IdentifyEvent
 		return it.Traits, "", ""
 	case itemAlias:
-		event.Name = svc.AliasEvent
+		e.Name = event.AliasEvent
 	case itemGroup:
-		event.Name = svc.IdentifyEvent
+		e.Name = event.IdentifyEvent
 		return groupTraits(it)
 	case itemAny:
 		return nil, "missing_value", "type is missing; allowed are event, page, identify, alias, group, error, metric and vital."
@@ -131,10 +134,10 @@ func nameEvent(event *protos.Event, it *item, kind itemKind) (properties stdjson
 func (sub *submission) checkModule(kind itemKind) (code, message string) {
 	modules := sub.collector.Modules
 	identity := kind == itemIdentify || kind == itemAlias || kind == itemGroup
-	if slices.Contains(modules, svc.ModuleAnalytics) || identity && slices.Contains(modules, svc.ModulePeople) {
+	if slices.Contains(modules, domain.ModuleAnalytics) || identity && slices.Contains(modules, domain.ModulePeople) {
 		return "", ""
 	}
-	return string(svc.CodeModuleDisabled), "The application has switched the module analytics off."
+	return string(domain.CodeModuleDisabled), "The application has switched the module analytics off."
 }
 
 // identify fills in the visitor, the environment and the retention.
@@ -146,7 +149,7 @@ func (sub *submission) identify(event *protos.Event, it *item) {
 	event.Value, event.Currency, event.Release = it.Value, it.Currency, it.Release
 	event.EngagedMs = it.EngagedMs
 	if integrations := withheldBy(it.Integrations, sub.envelope.Integrations); len(integrations) > 0 {
-		event.Withheld = svc.Withheld(integrations)
+		event.Withheld = destination.Withheld(integrations)
 	}
 	event.Ip, event.UserAgent = sub.remoteIP, sub.userAgent
 }
@@ -160,16 +163,16 @@ func withheldBy(item, envelope map[string]stdjson.RawMessage) map[string]stdjson
 }
 
 // place fills in the page of the event.
-func (sub *submission) place(event *protos.Event, it *item) {
-	event.Url, event.Path, event.Referrer, event.Title = it.URL, it.Path, it.Referrer, it.Title
+func (sub *submission) place(e *protos.Event, it *item) {
+	e.Url, e.Path, e.Referrer, e.Title = it.URL, it.Path, it.Referrer, it.Title
 	for _, context := range [...]*itemContext{&it.Context, &sub.envelope.Context} {
-		event.Url = cmp.Or(event.Url, context.URL)
-		event.Path = cmp.Or(event.Path, context.Path)
-		event.Referrer = cmp.Or(event.Referrer, context.Referrer)
-		event.Title = cmp.Or(event.Title, context.Title)
+		e.Url = cmp.Or(e.Url, context.URL)
+		e.Path = cmp.Or(e.Path, context.Path)
+		e.Referrer = cmp.Or(e.Referrer, context.Referrer)
+		e.Title = cmp.Or(e.Title, context.Title)
 	}
-	if event.Path == "" && event.Url != "" {
-		event.Path = svc.PathOf(event.Url)
+	if e.Path == "" && e.Url != "" {
+		e.Path = event.PathOf(e.Url)
 	}
 }
 
@@ -187,7 +190,7 @@ func (sub *submission) contextualise(event *protos.Event, it *item) {
 			}
 		}
 	}
-	if sub.collector.Kind != svc.KeySecret {
+	if sub.collector.Kind != domain.KeySecret {
 		return
 	}
 	for _, context := range [...]*itemContext{&sub.envelope.Context, &it.Context} {
@@ -196,12 +199,12 @@ func (sub *submission) contextualise(event *protos.Event, it *item) {
 }
 
 // state takes over the place and the client that a server states.
-func (sub *submission) state(event *protos.Event, it *item) (code, message string) {
+func (sub *submission) state(e *protos.Event, it *item) (code, message string) {
 	place, client := cmp.Or(it.Context.Place, sub.envelope.Context.Place), cmp.Or(it.Context.Client, sub.envelope.Context.Client)
 	if place == nil && client == nil {
 		return "", ""
 	}
-	if sub.collector.Kind != svc.KeySecret {
+	if sub.collector.Kind != domain.KeySecret {
 		field := "context.place"
 		if place == nil {
 			field = "context.client"
@@ -209,15 +212,15 @@ func (sub *submission) state(event *protos.Event, it *item) (code, message strin
 		return "secret_key_required", field + " is accepted with a secret key only."
 	}
 	if place != nil {
-		event.Place = &protos.Place{Country: place.Country, Region: place.Region, City: place.City}
+		e.Place = &protos.Place{Country: place.Country, Region: place.Region, City: place.City}
 		if country := place.Country; country != "" && (len(country) != 2 || strings.Trim(country, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "") {
 			return "invalid_value", "context.place.country must be two capital letters (ISO 3166), such as DE."
 		}
 	}
 	if client != nil {
-		event.Client = &protos.Client{Device: client.Device, Browser: client.Browser, BrowserVersion: client.BrowserVersion, Os: client.OS, OsVersion: client.OSVersion}
-		if client.Device != "" && !slices.Contains(svc.Devices(), client.Device) {
-			return "invalid_value", "context.client.device must be one of " + strings.Join(svc.Devices(), ", ") + "."
+		e.Client = &protos.Client{Device: client.Device, Browser: client.Browser, BrowserVersion: client.BrowserVersion, Os: client.OS, OsVersion: client.OSVersion}
+		if client.Device != "" && !slices.Contains(event.Devices(), client.Device) {
+			return "invalid_value", "context.client.device must be one of " + strings.Join(event.Devices(), ", ") + "."
 		}
 	}
 	return "", ""
@@ -273,32 +276,32 @@ func textOf(raw stdjson.RawMessage) string {
 }
 
 // checkWords checks the texts of an event against their limits.
-func checkWords(event *protos.Event) (code, message string) {
+func checkWords(e *protos.Event) (code, message string) {
 	for _, word := range [...]struct {
 		field, value string
 		limit        int
 		required     bool
 	}{
-		{"name", event.Name, svc.MaxNameBytes, true},
-		{"id", event.Id, svc.MaxIDBytes, false},
-		{"distinctId", event.DistinctId, svc.MaxIDBytes, false},
-		{"anonymousId", event.AnonymousId, svc.MaxIDBytes, false},
-		{"sessionId", event.SessionId, svc.MaxIDBytes, false},
-		{"url", event.Url, svc.MaxURLBytes, false},
-		{"path", event.Path, svc.MaxURLBytes, false},
-		{"referrer", event.Referrer, svc.MaxURLBytes, false},
-		{"title", event.Title, svc.MaxTextBytes, false},
-		{"locale", event.Locale, svc.MaxNameBytes, false},
-		{"screen", event.Screen, svc.MaxNameBytes, false},
-		{"library", event.Library, svc.MaxNameBytes, false},
-		{"release", event.Release, svc.MaxNameBytes, false},
-		{"currency", event.Currency, 16, false},
-		{"context.place.region", event.GetPlace().GetRegion(), svc.MaxNameBytes, false},
-		{"context.place.city", event.GetPlace().GetCity(), svc.MaxNameBytes, false},
-		{"context.client.browser", event.GetClient().GetBrowser(), svc.MaxNameBytes, false},
-		{"context.client.browserVersion", event.GetClient().GetBrowserVersion(), svc.MaxNameBytes, false},
-		{"context.client.os", event.GetClient().GetOs(), svc.MaxNameBytes, false},
-		{"context.client.osVersion", event.GetClient().GetOsVersion(), svc.MaxNameBytes, false},
+		{"name", e.Name, event.MaxNameBytes, true},
+		{"id", e.Id, event.MaxIDBytes, false},
+		{"distinctId", e.DistinctId, event.MaxIDBytes, false},
+		{"anonymousId", e.AnonymousId, event.MaxIDBytes, false},
+		{"sessionId", e.SessionId, event.MaxIDBytes, false},
+		{"url", e.Url, event.MaxURLBytes, false},
+		{"path", e.Path, event.MaxURLBytes, false},
+		{"referrer", e.Referrer, event.MaxURLBytes, false},
+		{"title", e.Title, event.MaxTextBytes, false},
+		{"locale", e.Locale, event.MaxNameBytes, false},
+		{"screen", e.Screen, event.MaxNameBytes, false},
+		{"library", e.Library, event.MaxNameBytes, false},
+		{"release", e.Release, event.MaxNameBytes, false},
+		{"currency", e.Currency, 16, false},
+		{"context.place.region", e.GetPlace().GetRegion(), event.MaxNameBytes, false},
+		{"context.place.city", e.GetPlace().GetCity(), event.MaxNameBytes, false},
+		{"context.client.browser", e.GetClient().GetBrowser(), event.MaxNameBytes, false},
+		{"context.client.browserVersion", e.GetClient().GetBrowserVersion(), event.MaxNameBytes, false},
+		{"context.client.os", e.GetClient().GetOs(), event.MaxNameBytes, false},
+		{"context.client.osVersion", e.GetClient().GetOsVersion(), event.MaxNameBytes, false},
 	} {
 		switch {
 		case word.required && word.value == "":
@@ -309,16 +312,16 @@ func checkWords(event *protos.Event) (code, message string) {
 			return "invalid_value", word.field + " holds a NUL character."
 		}
 	}
-	if event.DistinctId == "" && event.AnonymousId == "" {
+	if e.DistinctId == "" && e.AnonymousId == "" {
 		return "missing_value", "distinctId or anonymousId is missing."
 	}
-	if event.Value != nil && (math.IsNaN(*event.Value) || math.IsInf(*event.Value, 0)) {
+	if e.Value != nil && (math.IsNaN(*e.Value) || math.IsInf(*e.Value, 0)) {
 		return "invalid_value", "value is not finite."
 	}
-	if longest := svc.MaxEngagement.Milliseconds(); event.EngagedMs < 0 || event.EngagedMs > longest {
+	if longest := event.MaxEngagement.Milliseconds(); e.EngagedMs < 0 || e.EngagedMs > longest {
 		return "invalid_value", "engagedMs must be from 0 to " + strconv.FormatInt(longest, 10) + ", which is a day."
 	}
-	event.UserAgent = event.UserAgent[:min(len(event.UserAgent), svc.MaxTextBytes)]
+	e.UserAgent = e.UserAgent[:min(len(e.UserAgent), event.MaxTextBytes)]
 	return "", ""
 }
 
@@ -334,8 +337,8 @@ func checkIDs(it *item, kind itemKind) (code, message string) {
 		named[2].field, named[2].value = "traits.company", companyOf(it.Traits)
 	}
 	for _, id := range named {
-		if id.value != "" && svc.IsPlaceholderID(id.value) {
-			return svc.CodePlaceholderID, svc.PlaceholderProblem(id.field)
+		if id.value != "" && domain.IsPlaceholderID(id.value) {
+			return domain.CodePlaceholderID, domain.PlaceholderProblem(id.field)
 		}
 	}
 	return "", ""
@@ -343,31 +346,31 @@ func checkIDs(it *item, kind itemKind) (code, message string) {
 
 // stamp sets the times. It corrects the client's time by the difference between the stated sending time and the arrival
 // of the request. The result may not be later than now plus a tolerance, nor earlier than the key's kind permits.
-func (sub *submission) stamp(event *protos.Event, it *item) (code, message string) {
-	event.ReceivedMs = sub.now.UnixMilli()
-	event.TsMs = event.ReceivedMs
+func (sub *submission) stamp(e *protos.Event, it *item) (code, message string) {
+	e.ReceivedMs = sub.now.UnixMilli()
+	e.TsMs = e.ReceivedMs
 	if it.Ts != "" {
 		ts, err := time.Parse(time.RFC3339Nano, it.Ts)
 		if err != nil {
 			return "invalid_value", "ts" + mustBeTime
 		}
-		event.TsMs = ts.UnixMilli()
+		e.TsMs = ts.UnixMilli()
 		if sub.envelope.SentAt != "" {
 			sent, err := time.Parse(time.RFC3339Nano, sub.envelope.SentAt)
 			if err != nil {
 				return "invalid_value", "sentAt" + mustBeTime
 			}
-			event.TsMs += event.ReceivedMs - sent.UnixMilli()
+			e.TsMs += e.ReceivedMs - sent.UnixMilli()
 		}
 	}
-	event.TsMs = min(event.TsMs, sub.now.Add(svc.FutureTolerance).UnixMilli())
-	return sub.checkAge(event.TsMs)
+	e.TsMs = min(e.TsMs, sub.now.Add(event.FutureTolerance).UnixMilli())
+	return sub.checkAge(e.TsMs)
 }
 
 // checkAge refuses items that are older than the key's kind may send.
 func (sub *submission) checkAge(tsMs int64) (code, message string) {
-	oldest := sub.now.Add(-svc.PublicEventAge)
-	if sub.collector.Kind == svc.KeySecret {
+	oldest := sub.now.Add(-event.PublicEventAge)
+	if sub.collector.Kind == domain.KeySecret {
 		oldest = sub.now.AddDate(0, 0, -sub.collector.RetentionDays)
 	}
 	if tsMs < oldest.UnixMilli() {

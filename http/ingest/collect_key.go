@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
 // errNoKey refuses a request without a key.
-var errNoKey = svc.Errorf(svc.CodeUnauthorized, "No ingest key was sent; send it as Authorization: Bearer <key>.")
+var errNoKey = domain.Errorf(domain.CodeUnauthorized, "No ingest key was sent; send it as Authorization: Bearer <key>.")
 
 // authenticate finds the collector of the one key that the request carries.
 func (sub *submission) authenticate(writeKey string) error {
@@ -26,26 +26,26 @@ func (sub *submission) authenticate(writeKey string) error {
 	if err := sub.collect.current(); err != nil {
 		return err
 	}
-	hash := svc.HashSecret(key)
+	hash := domain.HashSecret(key)
 	if sub.collector = sub.collect.Collectors.Collector(hash); sub.collector == nil {
 		sub.named = sub.collect.Collectors.Former(hash)
-		return svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
+		return domain.Errorf(domain.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
 	sub.telemetry = sub.collect.telemetryOf(sub.collector.Environment.Number)
 	if err := sub.reserved.Assign(sub.request.Context(), sub.collector.AppID); err != nil {
 		return err
 	}
-	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !svc.OriginAllowed(origin, sub.collector.Origins) {
-		return &svc.Error{
-			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
+	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == domain.KeyPublic && !domain.OriginAllowed(origin, sub.collector.Origins) {
+		return &domain.Error{
+			Code: domain.CodeForbidden, Reason: "origin_not_allowed",
 			Message: "The application does not allow events from the origin " + origin + "; add it to allowedOrigins.",
 		}
 	}
-	if sub.collector.Kind != svc.KeyPublic {
+	if sub.collector.Kind != domain.KeyPublic {
 		sub.reserved.FreeBody()
 	} else {
 		// A secret key's connection is the customer's server, not the visitor.
-		sub.userAgent, sub.remoteIP = svc.VisitorAgent(headerOf(sub.request, "User-Agent")), sub.collect.Proxies.of(sub.request)
+		sub.userAgent, sub.remoteIP = domain.VisitorAgent(headerOf(sub.request, "User-Agent")), sub.collect.Proxies.of(sub.request)
 		sub.reserved.BoundAddress(sub.remoteIP)
 	}
 	return nil
@@ -150,7 +150,7 @@ func (sub *submission) challenge(err error) {
 	switch {
 	case errors.Is(err, errNoKey):
 		sub.writer.Header().Set("Www-Authenticate", route.ChallengeNone)
-	case svc.CodeOf(err) == svc.CodeUnauthorized:
+	case domain.CodeOf(err) == domain.CodeUnauthorized:
 		sub.writer.Header().Set("Www-Authenticate", route.ChallengeInvalid)
 	}
 }
@@ -168,14 +168,14 @@ func ingestKey(r *http.Request, writeKey string) (string, error) {
 		case found == "":
 			found = key
 		default:
-			return "", svc.Errorf(svc.CodeUnauthorized, "The request carries two different ingest keys.")
+			return "", domain.Errorf(domain.CodeUnauthorized, "The request carries two different ingest keys.")
 		}
 	}
 	switch {
 	case found == "":
 		return "", errNoKey
 	case isAccessToken(found):
-		return "", svc.Errorf(svc.CodeUnauthorized, "This is an access token; events are sent with an ingest key (svc_pub_… or svc_sec_…).")
+		return "", domain.Errorf(domain.CodeUnauthorized, "This is an access token; events are sent with an ingest key (svc_pub_… or svc_sec_…).")
 	}
 	return found, nil
 }
@@ -199,7 +199,7 @@ func (sub *submission) prefix() ([]byte, error) {
 		return sub.body, nil
 	}
 	text, err := sub.inflate(keyPrefix, 0, keyPrefix)
-	if svc.CodeOf(err) == svc.CodeTooLarge {
+	if domain.CodeOf(err) == domain.CodeTooLarge {
 		return text[:keyPrefix], nil
 	}
 	return text, err
@@ -269,7 +269,7 @@ func queryKey(r *http.Request) string {
 
 // isAccessToken reports whether a secret has the prefix of a token of any kind.
 func isAccessToken(secret string) bool {
-	return slices.ContainsFunc(svc.TokenKind("").Values(), func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
+	return slices.ContainsFunc(domain.TokenKind("").Values(), func(kind domain.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
 }
 
 // Authority returns the permissions of a request's ingest key, for surfaces that accept no items. It accepts a key that
@@ -282,26 +282,26 @@ type Authority struct {
 
 // Collector returns the permissions of the one key of a request; inside is a key in its body, empty if it has none. It
 // fails with unauthorized, and with forbidden if a page of a foreign origin sends a public key.
-func (a Authority) Collector(r *http.Request, inside string) (*svc.Collector, error) {
+func (a Authority) Collector(r *http.Request, inside string) (*domain.Collector, error) {
 	key, err := ingestKey(r, inside)
 	if err != nil {
 		return nil, err
 	}
-	return a.Judge(r, svc.HashSecret(key))
+	return a.Judge(r, domain.HashSecret(key))
 }
 
 // Judge is Collector for a key of which only the hash is known.
-func (a Authority) Judge(r *http.Request, hash [32]byte) (*svc.Collector, error) {
+func (a Authority) Judge(r *http.Request, hash [32]byte) (*domain.Collector, error) {
 	collector := a.Collectors.Collector(hash)
 	if collector == nil && a.Current != nil && !a.Current() {
-		return nil, svc.Unavailable("The list of ingest keys", collectRetry)
+		return nil, domain.Unavailable("The list of ingest keys", collectRetry)
 	}
 	if collector == nil {
-		return nil, svc.Errorf(svc.CodeUnauthorized, "The ingest key is unknown or revoked.")
+		return nil, domain.Errorf(domain.CodeUnauthorized, "The ingest key is unknown or revoked.")
 	}
-	if origin := headerOf(r, "Origin"); collector.Kind == svc.KeyPublic && !svc.OriginAllowed(origin, collector.Origins) {
-		return nil, &svc.Error{
-			Code: svc.CodeForbidden, Reason: "origin_not_allowed",
+	if origin := headerOf(r, "Origin"); collector.Kind == domain.KeyPublic && !domain.OriginAllowed(origin, collector.Origins) {
+		return nil, &domain.Error{
+			Code: domain.CodeForbidden, Reason: "origin_not_allowed",
 			Message: "The application does not allow requests from the origin " + origin + "; add it to allowedOrigins.",
 		}
 	}

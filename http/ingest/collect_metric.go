@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
 	"svc/protos"
 )
 
@@ -32,7 +35,7 @@ type metricItem struct {
 	ID       string                        `json:"id" doc:"The client's own id of the point; the same id is stored once."`
 	Ts       string                        `json:"ts" doc:"When it was measured, ISO 8601; the arrival where it is missing."`
 	Name     string                        `json:"name" doc:"The metric's name; of a vital LCP, CLS, INP, FCP or TTFB."`
-	Kind     svc.MetricKind                `json:"kind" open:"true" doc:"counter, gauge or histogram. A counter's value is by how much it was raised. A vital has no kind."`
+	Kind     metric.Kind                   `json:"kind" open:"true" doc:"counter, gauge or histogram. A counter's value is by how much it was raised. A vital has no kind."`
 	Unit     string                        `json:"unit"`
 	Value    *float64                      `json:"value" doc:"One observation. This, values or count is needed."`
 	Values   []float64                     `json:"values" doc:"Several observations, at most 1000."`
@@ -62,7 +65,7 @@ type metricInput struct {
 
 // acceptMetric checks one metric item and emits its point, or rejects it.
 func (sub *submission) acceptMetric(index int, shared *item, kind itemKind) {
-	if sub.switchedOff(index, svc.SignalMetrics) {
+	if sub.switchedOff(index, ingest.SignalMetrics) {
 		return
 	}
 	raw, err := sub.rawItem(index)
@@ -86,14 +89,14 @@ func (sub *submission) acceptMetric(index int, shared *item, kind itemKind) {
 	if kind == itemVital {
 		event.Ip, event.UserAgent = sub.remoteIP, sub.userAgent
 		sub.contextualise(event, shared)
-		if sub.exclude(svc.SignalMetrics, event) {
+		if sub.exclude(ingest.SignalMetrics, event) {
 			return
 		}
-		if device := svc.VitalDevice(event.UserAgent); device != "" {
-			labels = append(labels, svc.Label{Key: "device", Value: device})
+		if device := metric.VitalDevice(event.UserAgent); device != "" {
+			labels = append(labels, metric.Label{Key: "device", Value: device})
 		}
-		point.Kind, point.Unit = string(svc.MetricVital), svc.VitalUnit(it.Name)
-		labels = append(labels, svc.Label{Key: "path", Value: event.Path})
+		point.Kind, point.Unit = string(metric.Vital), metric.VitalUnit(it.Name)
+		labels = append(labels, metric.Label{Key: "path", Value: event.Path})
 	}
 	code, message := it.check(kind)
 	if code == "" {
@@ -119,19 +122,19 @@ func (it *metricItem) check(kind itemKind) (code, message string) {
 		}
 	}
 	switch {
-	case kind == itemVital && !slices.Contains(svc.Vitals(), it.Name):
-		return "invalid_value", "name is no web vital; allowed are " + strings.Join(svc.Vitals(), ", ") + "."
+	case kind == itemVital && !slices.Contains(metric.Vitals(), it.Name):
+		return "invalid_value", "name is no web vital; allowed are " + strings.Join(metric.Vitals(), ", ") + "."
 	case kind == itemMetric && it.Kind == "":
 		return "missing_value", "kind is missing; allowed are counter, gauge and histogram."
-	case kind == itemMetric && !slices.Contains(svc.MetricKinds(), it.Kind):
+	case kind == itemMetric && !slices.Contains(metric.Kinds(), it.Kind):
 		return "invalid_value", "kind is unknown; allowed are counter, gauge and histogram."
-	case len(it.ID) > svc.MaxIDBytes || strings.IndexByte(it.ID, 0) >= 0:
-		return "too_long", "id is over " + strconv.Itoa(svc.MaxIDBytes) + " bytes, or holds a NUL character."
+	case len(it.ID) > event.MaxIDBytes || strings.IndexByte(it.ID, 0) >= 0:
+		return "too_long", "id is over " + strconv.Itoa(event.MaxIDBytes) + " bytes, or holds a NUL character."
 	case forms != 1:
 		return "missing_value", "Exactly one of value, values and count is needed."
 	case kind == itemVital && (it.Value != nil && *it.Value < 0 || slices.ContainsFunc(it.Values, func(x float64) bool { return x < 0 })):
 		return "invalid_value", "A web vital is not below 0."
-	case it.Count != nil && it.Kind != svc.MetricHistogram:
+	case it.Count != nil && it.Kind != metric.MetricHistogram:
 		return "invalid_value", "count is for histograms alone."
 	case it.Count != nil && *it.Count == 0:
 		return "invalid_value", "count is 0."
@@ -153,11 +156,11 @@ func (it *metricItem) fill(point *protos.MetricPoint) {
 }
 
 // labelsOf reads labels with texts, numbers or booleans as values.
-func labelsOf(raw map[string]stdjson.RawMessage) []svc.Label {
-	labels := make([]svc.Label, 0, len(raw)+1)
+func labelsOf(raw map[string]stdjson.RawMessage) []metric.Label {
+	labels := make([]metric.Label, 0, len(raw)+1)
 	for key, text := range raw {
 		if value, ok := tagText(text); ok {
-			labels = append(labels, svc.Label{Key: key, Value: value})
+			labels = append(labels, metric.Label{Key: key, Value: value})
 		}
 	}
 	return labels
@@ -165,24 +168,24 @@ func labelsOf(raw map[string]stdjson.RawMessage) []svc.Label {
 
 // emitPoint completes a point, checks it, and appends it to the payload of its metric's partition. It returns the code
 // and message of a refusal.
-func (sub *submission) emitPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
-	if !slices.Contains(sub.collector.Modules, svc.ModuleMetrics) {
-		return string(svc.CodeModuleDisabled), "The application has switched the module metrics off."
+func (sub *submission) emitPoint(point *protos.MetricPoint, labels []metric.Label) (code, message string) {
+	if !slices.Contains(sub.collector.Modules, domain.ModuleMetrics) {
+		return string(domain.CodeModuleDisabled), "The application has switched the module metrics off."
 	}
 	if !sub.telemetry.Policy.Metrics.Enabled {
-		return svc.CodeSignalOff, "The environment's telemetry policy has switched metrics off."
+		return ingest.CodeSignalOff, "The environment's telemetry policy has switched metrics off."
 	}
-	if sub.judge(svc.SignalMetrics, 0) != "" {
-		return svc.CodeOverBudget, "The environment's monthly budget of metric points is used up."
+	if sub.judge(ingest.SignalMetrics, 0) != "" {
+		return ingest.CodeOverBudget, "The environment's monthly budget of metric points is used up."
 	}
 	return sub.putPoint(point, labels)
 }
 
 // putPoint does the same as emitPoint, but checks neither the application's modules nor whether its policy accepts
 // metrics.
-func (sub *submission) putPoint(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
+func (sub *submission) putPoint(point *protos.MetricPoint, labels []metric.Label) (code, message string) {
 	policy := &sub.telemetry.Policy.Metrics
-	labels = svc.NormaliseLabels(labels, policy.LabelDenylist)
+	labels = metric.NormaliseLabels(labels, policy.LabelDenylist)
 	if len(labels) > policy.MaxLabelsPerSeries {
 		return "too_many_labels", "The point has more than " + strconv.Itoa(policy.MaxLabelsPerSeries) + " labels."
 	}
@@ -210,14 +213,14 @@ func (sub *submission) putPoint(point *protos.MetricPoint, labels []svc.Label) (
 }
 
 // checkPointWords checks the texts of a point against their limits.
-func checkPointWords(point *protos.MetricPoint, labels []svc.Label) (code, message string) {
+func checkPointWords(point *protos.MetricPoint, labels []metric.Label) (code, message string) {
 	if point.Name == "" {
 		return "missing_value", "name is missing."
 	}
 	words := [...]struct {
 		what, value string
 		limit       int
-	}{{"name", point.Name, svc.MaxNameBytes}, {"unit", point.Unit, svc.MaxMetricUnit}}
+	}{{"name", point.Name, event.MaxNameBytes}, {"unit", point.Unit, metric.MaxMetricUnit}}
 	for _, word := range words {
 		if code, message = checkPointWord(word.what, word.value, word.limit); code != "" {
 			return code, message
@@ -227,10 +230,10 @@ func checkPointWords(point *protos.MetricPoint, labels []svc.Label) (code, messa
 		if label.Key == "" {
 			return "invalid_value", "A label has no name."
 		}
-		if code, message = checkPointWord("A label's name", label.Key, svc.MaxLabelKey); code != "" {
+		if code, message = checkPointWord("A label's name", label.Key, metric.MaxLabelKey); code != "" {
 			return code, message
 		}
-		if code, message = checkPointWord("A label's value", label.Value, svc.MaxLabelValue); code != "" {
+		if code, message = checkPointWord("A label's value", label.Value, metric.MaxLabelValue); code != "" {
 			return code, message
 		}
 	}
@@ -258,18 +261,18 @@ func checkPointNumbers(point *protos.MetricPoint) (code, message string) {
 	}
 	h := point.Histogram
 	if h == nil {
-		if len(point.Values) > svc.MaxMetricValues {
-			return "too_many", "values has more than " + strconv.Itoa(svc.MaxMetricValues) + " numbers."
+		if len(point.Values) > metric.MaxMetricValues {
+			return "too_many", "values has more than " + strconv.Itoa(metric.MaxMetricValues) + " numbers."
 		}
 		return "", ""
 	}
-	histogram := svc.Histogram{
+	histogram := metric.Histogram{
 		Bounds: h.Bounds, Buckets: h.Buckets, Exponential: h.Exponential, Scale: h.Scale, Zero: h.Zero,
 		PositiveOffset: h.PositiveOffset, Positive: h.Positive, NegativeOffset: h.NegativeOffset, Negative: h.Negative,
 	}
 	switch {
-	case max(len(h.Buckets), len(h.Positive), len(h.Negative)) > svc.MaxMetricValues:
-		return "too_many", "The histogram has more than " + strconv.Itoa(svc.MaxMetricValues) + " buckets."
+	case max(len(h.Buckets), len(h.Positive), len(h.Negative)) > metric.MaxMetricValues:
+		return "too_many", "The histogram has more than " + strconv.Itoa(metric.MaxMetricValues) + " buckets."
 	case !histogram.Valid():
 		return "invalid_value", "The histogram's bounds do not ascend, or do not suit its counts."
 	case len(h.Buckets) > 0 || h.Exponential:

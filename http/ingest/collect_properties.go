@@ -8,14 +8,16 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/telemetry"
 	"svc/protos"
 )
 
 // fillProperties checks the properties (an object, not too deep, not too large) and writes them in one form: without
 // spaces between tokens, and with characters rather than their escapes. So the same properties are the same text for
 // every sending library, and a search finds the text that people read.
-func (sub *submission) fillProperties(event *protos.Event, raw stdjson.RawMessage) (code, message string) {
+func (sub *submission) fillProperties(e *protos.Event, raw stdjson.RawMessage) (code, message string) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", ""
 	}
@@ -24,17 +26,17 @@ func (sub *submission) fillProperties(event *protos.Event, raw stdjson.RawMessag
 	}
 	shape := measureJSON(raw)
 	switch {
-	case shape.depth > svc.MaxPropertyDepth:
+	case shape.depth > event.MaxPropertyDepth:
 		return "too_deep", "properties is nested deeper than 4."
-	case shape.keys > svc.MaxPropertiesKeys:
+	case shape.keys > event.MaxPropertiesKeys:
 		return "too_many", "properties has more than 512 keys."
 	case shape.nul:
 		return "invalid_value", "properties holds a NUL character."
 	}
-	event.Properties = raw
+	e.Properties = raw
 	if !shape.plain {
 		sub.properties = plainJSON(sub.properties[:0], raw)
-		event.Properties = sub.properties
+		e.Properties = sub.properties
 	}
 	return "", ""
 }
@@ -146,7 +148,7 @@ func unicodeEscape(raw []byte) (character rune, ok bool) {
 
 // limitProperties returns the properties without the ones that a policy excludes: long ones, and the ones beyond its
 // number. Nearly all events are within both bounds as a whole and are returned unchanged.
-func limitProperties(properties []byte, policy *svc.EventsPolicy) []byte {
+func limitProperties(properties []byte, policy *telemetry.EventsPolicy) []byte {
 	if len(properties) <= policy.MaxBytes && bytes.Count(properties, []byte{':'}) <= policy.MaxProperties {
 		return properties
 	}
@@ -199,8 +201,8 @@ func groupTraits(it *item) (traits stdjson.RawMessage, code, message string) {
 	switch raw := it.Traits; {
 	case it.GroupID == "":
 		return nil, "missing_value", "groupId is missing."
-	case len(it.GroupID) > svc.MaxIDBytes:
-		return nil, "too_long", "groupId is over " + strconv.Itoa(svc.MaxIDBytes) + " bytes."
+	case len(it.GroupID) > event.MaxIDBytes:
+		return nil, "too_long", "groupId is over " + strconv.Itoa(event.MaxIDBytes) + " bytes."
 	case len(raw) == 0 || string(raw) == "null":
 	case raw[0] != '{':
 		return nil, "invalid_value", "traits is not an object."
@@ -212,7 +214,7 @@ func groupTraits(it *item) (traits stdjson.RawMessage, code, message string) {
 			return nil, "invalid_value", "traits is not an object."
 		}
 		name, _ := named.Name.(string) // A name that is not a text is ignored.
-		if name = strings.TrimSpace(name); svc.IsPlaceholderID(name) {
+		if name = strings.TrimSpace(name); domain.IsPlaceholderID(name) {
 			name = it.GroupID
 		}
 		told["group"], told["company"] = raw, name

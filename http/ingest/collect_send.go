@@ -3,7 +3,9 @@ package ingest
 import (
 	"errors"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/telemetry"
 	"svc/protos"
 )
 
@@ -23,7 +25,7 @@ const itemHead = 8
 // put appends an accepted item of size bytes to the payload of a partition. A payload that becomes longer than a record
 // is later divided between items.
 func (sub *submission) put(partition, size int, appendTo func(payload []byte) ([]byte, error)) error {
-	if size+itemHead > svc.MaxRecordBytes {
+	if size+itemHead > event.MaxRecordBytes {
 		return errItemTooLong
 	}
 	if len(sub.payloads[partition]) == 0 {
@@ -39,10 +41,10 @@ func (sub *submission) put(partition, size int, appendTo func(payload []byte) ([
 }
 
 // pendingParts returns the payloads of the accepted items, by partition.
-func (sub *submission) pendingParts() []svc.Part {
+func (sub *submission) pendingParts() []event.Part {
 	sub.parts = sub.parts[:0]
 	for _, partition := range sub.touched {
-		sub.parts = append(sub.parts, svc.Part{Partition: partition, Payload: sub.payloads[partition]})
+		sub.parts = append(sub.parts, event.Part{Partition: partition, Payload: sub.payloads[partition]})
 	}
 	return sub.parts
 }
@@ -60,7 +62,7 @@ func (sub *submission) produce() error {
 	}
 	err := sub.reserved.ForLog(sub.request.Context(), parts[0].Partition/sub.collect.Shape.Partitions, int64(size))
 	if byApp, byAddress := sub.reserved.Held(); byApp || byAddress {
-		sub.meet(func(met *svc.FairnessMet) {
+		sub.meet(func(met *telemetry.FairnessMet) {
 			if met.Delayed++; err != nil {
 				met.Refused++
 			}
@@ -73,15 +75,15 @@ func (sub *submission) produce() error {
 		return err
 	}
 	if err := sub.collect.Log.Produce(sub.request.Context(), parts); err != nil {
-		if known, ok := errors.AsType[*svc.Error](err); ok {
+		if known, ok := errors.AsType[*domain.Error](err); ok {
 			return known
 		}
-		return svc.Unsure("The log", collectRetry)
+		return domain.Unsure("The log", collectRetry)
 	}
 	return nil
 }
 
 // meet records that the request met a bound.
-func (sub *submission) meet(add func(met *svc.FairnessMet)) {
+func (sub *submission) meet(add func(met *telemetry.FairnessMet)) {
 	sub.collect.Admission.Meet(sub.collector, sub.remoteIP, sub.now, add)
 }

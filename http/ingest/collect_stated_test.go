@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 )
 
@@ -14,7 +14,7 @@ import (
 // public keys (N2).
 func TestAServerStatesWhereTheVisitorIs(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", svc.MaxNameBytes+1)
+	long := strings.Repeat("x", event.MaxNameBytes+1)
 	place := &protos.Place{Country: "DE", Region: "Berlin", City: "Berlin"}
 	client := &protos.Client{Device: "tablet", Browser: "Firefox", BrowserVersion: "145.0", Os: "Android", OsVersion: "15"}
 	const whole = `{"place":{"country":"DE","region":"Berlin","city":"Berlin"},"client":{"device":"tablet","browser":"Firefox","browserVersion":"145.0","os":"Android","osVersion":"15"}}`

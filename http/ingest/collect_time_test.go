@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 )
 
 // TestARefusedTimeNamesTheFormat sends times of other forms in every kind of item; nothing else of the batch is lost.
@@ -52,7 +52,7 @@ func TestARefusedTimeNamesTheFormat(t *testing.T) {
 			collect, _ := proving(&logOf{})
 			sub, err := accept(t, collect, "secret", `{"sentAt":`+ts+`,"items":[{"type":"event","name":"order","distinctId":"ada","ts":"2026-11-20T10:00:00Z"}]}`, itemAny)
 			message := ""
-			if problem, refused := errors.AsType[*svc.Error](err); refused {
+			if problem, refused := errors.AsType[*domain.Error](err); refused {
 				message = problem.Fields[0].Message
 			} else if len(sub.rejected) == 1 {
 				message = sub.rejected[0].Message

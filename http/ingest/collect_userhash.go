@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"encoding/hex"
 
-	"svc"
+	"svc/domain"
 )
 
 // checkUserHash refuses an item of a public key that identifies a person without the proof that the application
 // requires. Both ids of an alias need a proof, because either id may belong to another person.
 func (sub *submission) checkUserHash(it *item, kind itemKind) (code, message string) {
-	if !sub.collector.RequireUserHash || sub.collector.Kind == svc.KeySecret {
+	if !sub.collector.RequireUserHash || sub.collector.Kind == domain.KeySecret {
 		return "", ""
 	}
 	field := ""
@@ -35,7 +35,7 @@ func (sub *submission) proved(id, hash string) bool {
 	}
 	good := false
 	for _, key := range sub.collector.UserHashKeys {
-		good = svc.EqualUserHash(key, id, given) || good
+		good = domain.EqualUserHash(key, id, given) || good
 	}
 	return good
 }

@@ -6,19 +6,19 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 )
 
 // proving returns a collector of a public and a secret key of an application that requires proofs. It also returns a
 // function that makes the proofs of both secret keys.
 func proving(log *logOf) (*Collect, func(key, id string) string) {
 	collect := capturing(log)
-	public := *collect.Collectors.(collectorsOf)[svc.HashSecret(posthogKey)]
-	public.RequireUserHash, public.UserHashKeys = true, [][32]byte{svc.HashSecret("old"), svc.HashSecret("new")}
+	public := *collect.Collectors.(collectorsOf)[domain.HashSecret(posthogKey)]
+	public.RequireUserHash, public.UserHashKeys = true, [][32]byte{domain.HashSecret("old"), domain.HashSecret("new")}
 	secret := public
-	secret.Kind = svc.KeySecret
-	collect.Collectors = collectorsOf{svc.HashSecret(posthogKey): &public, svc.HashSecret("secret"): &secret}
-	return collect, func(key, id string) string { return hex.EncodeToString(svc.UserHash(svc.HashSecret(key), id)) }
+	secret.Kind = domain.KeySecret
+	collect.Collectors = collectorsOf{domain.HashSecret(posthogKey): &public, domain.HashSecret("secret"): &secret}
+	return collect, func(key, id string) string { return hex.EncodeToString(domain.UserHash(domain.HashSecret(key), id)) }
 }
 
 // TestPublicKeysProveWhomTheyName sends items that identify a person, with and without proofs.
@@ -76,7 +76,7 @@ func TestPublicKeysProveWhomTheyName(t *testing.T) {
 // TestTheProofIsTheDocumentedOne compares with a value that the samples of docs/people.md print.
 func TestTheProofIsTheDocumentedOne(t *testing.T) {
 	const want = "aad11b679a811c3b2da9b49a2e4c252eef1fbb18cd53c2a9a8af89c86a85ed12"
-	if got := hex.EncodeToString(svc.UserHash(svc.HashSecret("svc_sec_prod_example"), "ada")); got != want {
+	if got := hex.EncodeToString(domain.UserHash(domain.HashSecret("svc_sec_prod_example"), "ada")); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

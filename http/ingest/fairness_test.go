@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/http/admission"
 )
 
@@ -23,7 +23,7 @@ func TestFairnessNamesWhoMetTheBound(t *testing.T) {
 		}
 		collect := testCollect(&logOf{})
 		collect.Admission = control
-		collector := &svc.Collector{AppID: "app_flood", KeyID: "key_1", Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}}
+		collector := &domain.Collector{AppID: "app_flood", KeyID: "key_1", Kind: domain.KeyPublic, Environment: domain.Environment{Number: 7}}
 		sent(t, control, "app_flood", "", 4<<20)
 		time.Sleep(aLook)
 		for range 3 {

@@ -17,7 +17,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 	"svc/http/route"
 )
 
@@ -76,17 +77,17 @@ func deepOTLP() []string {
 // taking returns a collector with a secret key that may send everything.
 func taking(log *logOf) *Collect {
 	c := testCollect(log)
-	c.Collectors = collectorsOf{svc.HashSecret("secret"): {
-		Kind: svc.KeySecret, KeyID: "k", Environment: svc.Environment{Number: 7}, RetentionDays: 365,
-		Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors, svc.ModuleMetrics, svc.ModulePeople, svc.ModuleRevenue},
+	c.Collectors = collectorsOf{domain.HashSecret("secret"): {
+		Kind: domain.KeySecret, KeyID: "k", Environment: domain.Environment{Number: 7}, RetentionDays: 365,
+		Modules: []domain.Module{domain.ModuleAnalytics, domain.ModuleErrors, domain.ModuleMetrics, domain.ModulePeople, domain.ModuleRevenue},
 	}}
 	return c
 }
 
 // tallied stores the counts that it receives.
-type tallied struct{ counts svc.UsageCounts }
+type tallied struct{ counts ingest.UsageCounts }
 
-func (c *tallied) Add(counts svc.UsageCounts) <-chan struct{} {
+func (c *tallied) Add(counts ingest.UsageCounts) <-chan struct{} {
 	c.counts = append(c.counts, counts...)
 	done := make(chan struct{})
 	close(done)
@@ -97,7 +98,7 @@ func (c *tallied) Add(counts svc.UsageCounts) <-chan struct{} {
 // counted. Each is refused in the same way as the path's protocol refuses unreadable data.
 func TestDeepBodies(t *testing.T) {
 	t.Parallel()
-	environment := svc.Environment{Number: 7}
+	environment := domain.Environment{Number: 7}
 	sentry := "/sentry/api/" + environment.IngestID() + "/"
 	const asJSON, asProto, asForm = "application/json", "application/x-protobuf", "application/x-www-form-urlencoded"
 	list, one, otlp := packed(t, `{"items":`+brackets()), packed(t, `{"name":"x","distinctId":"u","properties":`+brackets()), deepOTLP()
@@ -147,7 +148,7 @@ func TestDeepBodies(t *testing.T) {
 			s := &Sentry{Collect: collect, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{PerMinute: 2}}
 			handler, err := route.New(route.Config{
 				Routes: append(collect.Routes(), s.Routes()...), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
-				Cursors: svc.NewCursors([]byte("nesting")), Now: collectNoon,
+				Cursors: domain.NewCursors([]byte("nesting")), Now: collectNoon,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -164,7 +165,7 @@ func TestDeepBodies(t *testing.T) {
 			}
 			code := ""
 			for _, count := range tallies.counts {
-				if count.Fate == svc.FateInvalid {
+				if count.Fate == ingest.FateInvalid {
 					code += count.Code
 				}
 			}

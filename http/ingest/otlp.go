@@ -15,7 +15,9 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/http/route"
 )
 
@@ -26,7 +28,7 @@ const (
 )
 
 // MaxTelemetryBytes bounds the bodies of telemetry protocols, compressed and inflated.
-const MaxTelemetryBytes = svc.MaxInflatedBytes
+const MaxTelemetryBytes = event.MaxInflatedBytes
 
 // otlpInput and otlpAnswer describe the paths of OTLP; the bodies are OpenTelemetry's own messages.
 type otlpInput struct {
@@ -48,7 +50,7 @@ func (c *Collect) otlpRoutes() []route.Route {
 		routes = append(routes, route.Route{
 			Surface: route.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: route.Write, Summary: summary,
 			Handler: route.Shape[otlpInput, otlpAnswer](),
-			Codes:   []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
+			Codes:   []domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeTooLarge, domain.CodeUnsupportedMedia, domain.CodeUnavailable},
 			Raw:     func(w *route.Response, r *http.Request) { c.serveOTLP(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
 		})
 	}
@@ -70,7 +72,7 @@ func (c *Collect) serveOTLP(w *route.Response, r *http.Request, serve func(*subm
 		return
 	}
 	media, _, _ := mime.ParseMediaType(headerOf(r, "Content-Type"))
-	sub.signal = svc.SignalMetrics
+	sub.signal = ingest.SignalMetrics
 	answer, err := sub.runOTLP(media, serve)
 	sub.account(err)
 	if err != nil {
@@ -84,7 +86,7 @@ func (c *Collect) serveOTLP(w *route.Response, r *http.Request, serve func(*subm
 
 func (sub *submission) runOTLP(media string, serve func(*submission) (proto.Message, error)) (proto.Message, error) {
 	if media != otlpProtobuf && media != otlpJSON {
-		return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send %s or %s.", media, otlpProtobuf, otlpJSON)
+		return nil, domain.Errorf(domain.CodeUnsupportedMedia, "The content type %q is not accepted; send %s or %s.", media, otlpProtobuf, otlpJSON)
 	}
 	if err := sub.authenticate(""); err != nil {
 		return nil, err
@@ -99,15 +101,15 @@ func (sub *submission) runOTLP(media string, serve func(*submission) (proto.Mess
 func (sub *submission) decodeOTLP(into proto.Message) error {
 	var err error
 	if media, _, _ := mime.ParseMediaType(headerOf(sub.request, "Content-Type")); media == otlpJSON {
-		if svc.TooDeep(sub.body) {
+		if domain.TooDeep(sub.body) {
 			return tooDeep()
 		}
-		err = protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: svc.MaxNesting}.Unmarshal(sub.body, into)
+		err = protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: domain.MaxNesting}.Unmarshal(sub.body, into)
 	} else {
-		err = proto.UnmarshalOptions{RecursionLimit: svc.MaxNesting}.Unmarshal(sub.body, into)
+		err = proto.UnmarshalOptions{RecursionLimit: domain.MaxNesting}.Unmarshal(sub.body, into)
 	}
 	if err != nil {
-		return svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is not the OTLP message that is expected here: " + shortError(err)})
+		return domain.Invalid(domain.FieldError{Code: "invalid_body", Message: "The body is not the OTLP message that is expected here: " + shortError(err)})
 	}
 	return nil
 }
@@ -208,7 +210,7 @@ func (sub *submission) writeOTLP(media string, status int, body []byte) {
 // refuseOTLP writes the Status message that OTLP requires. Exporters retry only after 429, 502, 503 and 504.
 func (sub *submission) refuseOTLP(media string, err error) {
 	sub.challenge(err)
-	known, ok := errors.AsType[*svc.Error](err)
+	known, ok := errors.AsType[*domain.Error](err)
 	if !ok || media != otlpProtobuf && media != otlpJSON {
 		sub.writer.Refuse(sub.request, err, nil)
 		return
@@ -224,5 +226,5 @@ func (sub *submission) refuseOTLP(media string, err error) {
 		body = protowire.AppendTag(nil, 2, protowire.BytesType)
 		body = protowire.AppendString(body, message)
 	}
-	sub.writeOTLP(media, svc.InfoOf(known.Code).Status, body)
+	sub.writeOTLP(media, domain.InfoOf(known.Code).Status, body)
 }

@@ -15,7 +15,8 @@ import (
 	otlp "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/metric"
 	"svc/protos"
 )
 
@@ -28,14 +29,14 @@ func resourceLabels() []string {
 // otlpStream contains the common data of the points of one metric.
 type otlpStream struct {
 	name, unit string
-	labels     []svc.Label
+	labels     []metric.Label
 	sender     uint64
 }
 
 // acceptOTLP checks every data point of a request and emits the accepted ones.
 func (sub *submission) acceptOTLP(request *collectmetrics.ExportMetricsServiceRequest) {
 	for _, resource := range request.GetResourceMetrics() {
-		var labels []svc.Label
+		var labels []metric.Label
 		for _, attribute := range resource.GetResource().GetAttributes() {
 			if slices.Contains(resourceLabels(), attribute.GetKey()) {
 				labels = append(labels, labelOf(attribute))
@@ -61,8 +62,8 @@ func numberOf(message proto.Message) uint64 {
 }
 
 // labelOf makes a label of an attribute: a text unchanged, anything else as JSON.
-func labelOf(attribute *otlpcommon.KeyValue) svc.Label {
-	label := svc.Label{Key: attribute.GetKey()}
+func labelOf(attribute *otlpcommon.KeyValue) metric.Label {
+	label := metric.Label{Key: attribute.GetKey()}
 	switch value := attribute.GetValue().GetValue().(type) {
 	case *otlpcommon.AnyValue_StringValue:
 		label.Value = value.StringValue
@@ -114,16 +115,16 @@ func plainValue(value *otlpcommon.AnyValue, depth int) any {
 }
 
 // acceptOTLPMetric emits the points of a metric by its kind.
-func (sub *submission) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric) {
-	switch data := metric.GetData().(type) {
+func (sub *submission) acceptOTLPMetric(stream *otlpStream, m *otlp.Metric) {
+	switch data := m.GetData().(type) {
 	case *otlp.Metric_Gauge:
 		for _, p := range data.Gauge.GetDataPoints() {
-			sub.acceptNumber(stream, p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
+			sub.acceptNumber(stream, p, metric.Gauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
 		}
 	case *otlp.Metric_Sum:
-		kind, temporality := svc.MetricCounter, data.Sum.GetAggregationTemporality()
+		kind, temporality := metric.Counter, data.Sum.GetAggregationTemporality()
 		if !data.Sum.GetIsMonotonic() && temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE {
-			kind, temporality = svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED
+			kind, temporality = metric.Gauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED
 		}
 		for _, p := range data.Sum.GetDataPoints() {
 			if data.Sum.GetIsMonotonic() && numberOfPoint(p) < 0 {
@@ -137,7 +138,7 @@ func (sub *submission) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric)
 			point := sub.newPoint()
 			point.Count, point.Sum, point.Min, point.Max = p.GetCount(), p.GetSum(), p.Min, p.Max
 			point.Histogram = &protos.Histogram{Bounds: p.GetExplicitBounds(), Buckets: p.GetBucketCounts()}
-			sub.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.Histogram.GetAggregationTemporality())
+			sub.acceptOTLPPoint(stream, point, p, metric.MetricHistogram, data.Histogram.GetAggregationTemporality())
 		}
 	case *otlp.Metric_ExponentialHistogram:
 		for _, p := range data.ExponentialHistogram.GetDataPoints() {
@@ -148,7 +149,7 @@ func (sub *submission) acceptOTLPMetric(stream *otlpStream, metric *otlp.Metric)
 				PositiveOffset: p.GetPositive().GetOffset(), Positive: p.GetPositive().GetBucketCounts(),
 				NegativeOffset: p.GetNegative().GetOffset(), Negative: p.GetNegative().GetBucketCounts(),
 			}
-			sub.acceptOTLPPoint(stream, point, p, svc.MetricHistogram, data.ExponentialHistogram.GetAggregationTemporality())
+			sub.acceptOTLPPoint(stream, point, p, metric.MetricHistogram, data.ExponentialHistogram.GetAggregationTemporality())
 		}
 	case *otlp.Metric_Summary:
 		for _, p := range data.Summary.GetDataPoints() {
@@ -165,7 +166,7 @@ type otlpPoint interface {
 	GetFlags() uint32
 }
 
-func (sub *submission) acceptNumber(stream *otlpStream, p *otlp.NumberDataPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
+func (sub *submission) acceptNumber(stream *otlpStream, p *otlp.NumberDataPoint, kind metric.Kind, temporality otlp.AggregationTemporality) {
 	sub.acceptOTLPPoint(stream, sub.numberPoint(numberOfPoint(p), kind), p, kind, temporality)
 }
 
@@ -186,9 +187,9 @@ func (sub *submission) newPoint() *protos.MetricPoint {
 
 // numberPoint returns a point with a single number: a counter's as a sum, a gauge's as an observation. It is valid
 // until the next point.
-func (sub *submission) numberPoint(value float64, kind svc.MetricKind) *protos.MetricPoint {
+func (sub *submission) numberPoint(value float64, kind metric.Kind) *protos.MetricPoint {
 	point := sub.newPoint()
-	if kind == svc.MetricGauge {
+	if kind == metric.Gauge {
 		point.Values = append(point.Values, value)
 	} else {
 		point.Count, point.Sum = 1, value
@@ -205,8 +206,8 @@ func (sub *submission) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoin
 			continue
 		}
 		part := *stream
-		part.labels = append(slices.Clone(stream.labels), svc.Label{Key: "quantile", Value: strconv.FormatFloat(q.GetQuantile(), 'g', -1, 64)})
-		sub.acceptOTLPPoint(&part, sub.numberPoint(q.GetValue(), svc.MetricGauge), p, svc.MetricGauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
+		part.labels = append(slices.Clone(stream.labels), metric.Label{Key: "quantile", Value: strconv.FormatFloat(q.GetQuantile(), 'g', -1, 64)})
+		sub.acceptOTLPPoint(&part, sub.numberPoint(q.GetValue(), metric.Gauge), p, metric.Gauge, otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED)
 	}
 	const cumulative = otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
 	for _, part := range []struct {
@@ -214,7 +215,7 @@ func (sub *submission) acceptSummary(stream *otlpStream, p *otlp.SummaryDataPoin
 		value        float64
 	}{{"_count", "1", float64(p.GetCount())}, {"_sum", stream.unit, p.GetSum()}} {
 		counter := &otlpStream{name: stream.name + part.suffix, unit: part.unit, labels: stream.labels, sender: stream.sender}
-		sub.acceptOTLPPoint(counter, sub.numberPoint(part.value, svc.MetricCounter), p, svc.MetricCounter, cumulative)
+		sub.acceptOTLPPoint(counter, sub.numberPoint(part.value, metric.Counter), p, metric.Counter, cumulative)
 	}
 	// All of them were one data point.
 	sub.rejected = sub.rejected[:min(len(sub.rejected), before+1)]
@@ -225,7 +226,7 @@ const noRecordedValue = uint32(otlp.DataPointFlags_DATA_POINT_FLAGS_NO_RECORDED_
 
 // acceptOTLPPoint completes a point and emits it, or rejects it. The answer only counts points, so
 // a rejection has no index.
-func (sub *submission) acceptOTLPPoint(stream *otlpStream, point *protos.MetricPoint, p otlpPoint, kind svc.MetricKind, temporality otlp.AggregationTemporality) {
+func (sub *submission) acceptOTLPPoint(stream *otlpStream, point *protos.MetricPoint, p otlpPoint, kind metric.Kind, temporality otlp.AggregationTemporality) {
 	if p.GetFlags()&noRecordedValue != 0 {
 		return
 	}
@@ -239,7 +240,7 @@ func (sub *submission) acceptOTLPPoint(stream *otlpStream, point *protos.MetricP
 		sub.labels = append(sub.labels, labelOf(attribute))
 	}
 	switch {
-	case kind == svc.MetricGauge:
+	case kind == metric.Gauge:
 		point.Once = true
 	case temporality == otlp.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE:
 		point.Cumulative, point.StartNs = true, p.GetStartTimeUnixNano()
@@ -256,7 +257,7 @@ func (sub *submission) acceptOTLPPoint(stream *otlpStream, point *protos.MetricP
 
 // deltaID derives the id of a difference from its series, sender and span of time, so that a difference that is sent
 // again after a lost answer counts once.
-func deltaID(stream *otlpStream, labels []svc.Label, p otlpPoint) string {
+func deltaID(stream *otlpStream, labels []metric.Label, p otlpPoint) string {
 	h := xxh3.New()
 	var number [8]byte
 	for _, n := range [...]uint64{stream.sender, p.GetStartTimeUnixNano(), p.GetTimeUnixNano()} {
@@ -280,7 +281,7 @@ func deltaID(stream *otlpStream, labels []svc.Label, p otlpPoint) string {
 func (sub *submission) stampMillis(point *protos.MetricPoint, tsMs int64) (code, message string) {
 	point.TsMs = sub.now.UnixMilli()
 	if tsMs != 0 {
-		point.TsMs = min(tsMs, sub.now.Add(svc.FutureTolerance).UnixMilli())
+		point.TsMs = min(tsMs, sub.now.Add(event.FutureTolerance).UnixMilli())
 	}
 	return sub.checkAge(point.TsMs)
 }

@@ -5,7 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/protos"
 )
 
@@ -13,13 +16,13 @@ import (
 type Policies interface {
 	// Telemetry returns the policy of an environment with the state of its budgets; it is the default if none was set.
 	// The caller must not change it.
-	Telemetry(environment uint64) *svc.TelemetryState
+	Telemetry(environment uint64) *telemetry.State
 }
 
 // Tallies counts items that do not enter the log.
 type Tallies interface {
 	// Add adds counts, and returns a channel that is closed when they are durable.
-	Add(counts svc.UsageCounts) <-chan struct{}
+	Add(counts ingest.UsageCounts) <-chan struct{}
 }
 
 // tallyWait is the time for which an answer waits until its refused items are counted durably. After that the answer is
@@ -27,45 +30,45 @@ type Tallies interface {
 const tallyWait = 2 * time.Second
 
 // judge returns the fate of a valid item of a visitor, empty if it is accepted. hash is the hash of the visitor.
-func (sub *submission) judge(signal svc.Signal, hash uint64) svc.Fate {
+func (sub *submission) judge(signal ingest.Signal, hash uint64) ingest.Fate {
 	s := sub.telemetry
 	rate := 1.0
 	switch signal {
-	case svc.SignalEvents:
+	case ingest.SignalEvents:
 		rate = s.Policy.Events.SampleRate
-	case svc.SignalFlags:
+	case ingest.SignalFlags:
 		rate = s.Policy.Flags.SampleRate
-	case svc.SignalErrors, svc.SignalMetrics:
+	case ingest.SignalErrors, ingest.SignalMetrics:
 	}
 	switch {
-	case !svc.InSample(hash, rate):
-		return svc.FateSampled
-	case !sub.isOver(signal), s.Policy.OverBudget == svc.BudgetAccept:
+	case !telemetry.InSample(hash, rate):
+		return ingest.FateSampled
+	case !sub.isOver(signal), s.Policy.OverBudget == telemetry.BudgetAccept:
 		return ""
-	case s.Policy.OverBudget == svc.BudgetDrop, signal == svc.SignalMetrics, !svc.InSample(hash, rate*svc.OverBudgetRate):
-		return svc.FateBudget
+	case s.Policy.OverBudget == telemetry.BudgetDrop, signal == ingest.SignalMetrics, !telemetry.InSample(hash, rate*telemetry.OverBudgetRate):
+		return ingest.FateBudget
 	}
 	return ""
 }
 
 // isOver reports whether a signal has used up its budget of the month.
-func (sub *submission) isOver(signal svc.Signal) bool {
+func (sub *submission) isOver(signal ingest.Signal) bool {
 	if len(sub.telemetry.Over) == 0 {
 		return false
 	}
 	_, over := sub.telemetry.Over[signal]
-	return over && sub.telemetry.Month == svc.MonthOf(sub.now)
+	return over && sub.telemetry.Month == domain.MonthOf(sub.now)
 }
 
 // turnAway drops an item for its fate. The answer counts a sampled item as accepted, because its sender made no
 // mistake. It reports whether the item was dropped.
-func (sub *submission) turnAway(index int, signal svc.Signal, fate svc.Fate) bool {
+func (sub *submission) turnAway(index int, signal ingest.Signal, fate ingest.Fate) bool {
 	switch {
 	case fate == "":
 		return false
-	case fate == svc.FateBudget && sub.telemetry.Policy.OverBudget == svc.BudgetDrop, fate == svc.FateBudget && signal == svc.SignalMetrics:
+	case fate == ingest.FateBudget && sub.telemetry.Policy.OverBudget == telemetry.BudgetDrop, fate == ingest.FateBudget && signal == ingest.SignalMetrics:
 		sub.signal = signal
-		sub.reject(index, svc.CodeOverBudget, "The environment's monthly budget of "+string(signal)+" is used up.")
+		sub.reject(index, ingest.CodeOverBudget, "The environment's monthly budget of "+string(signal)+" is used up.")
 	default:
 		sub.dropped++
 		sub.count(signal, fate, "", 1)
@@ -74,39 +77,39 @@ func (sub *submission) turnAway(index int, signal svc.Signal, fate svc.Fate) boo
 }
 
 // switchedOff rejects an item of a signal that the policy switches off, and reports whether it did.
-func (sub *submission) switchedOff(index int, signal svc.Signal) bool {
+func (sub *submission) switchedOff(index int, signal ingest.Signal) bool {
 	sub.signal = signal
 	if sub.telemetry.Policy.Enabled(signal) {
 		return false
 	}
-	sub.reject(index, svc.CodeSignalOff, "The environment's telemetry policy has switched "+string(signal)+" off.")
+	sub.reject(index, ingest.CodeSignalOff, "The environment's telemetry policy has switched "+string(signal)+" off.")
 	return true
 }
 
 // admitEvent checks an event against the policy. Events that identify a visitor are accepted independently of the
 // sample.
-func (sub *submission) admitEvent(event *protos.Event) svc.Fate {
+func (sub *submission) admitEvent(e *protos.Event) ingest.Fate {
 	if len(sub.telemetry.Over) == 0 && sub.telemetry.Policy.Events.SampleRate >= 1 {
 		return ""
 	}
-	fate := sub.judge(svc.SignalEvents, protos.VisitorHash(event.Environment, svc.Visitor(event.DistinctId, event.AnonymousId)))
-	tells := event.Name == svc.IdentifyEvent || event.Name == svc.AliasEvent
-	if tells && (fate == svc.FateSampled || sub.telemetry.Policy.OverBudget != svc.BudgetDrop) {
+	fate := sub.judge(ingest.SignalEvents, protos.VisitorHash(e.Environment, event.Visitor(e.DistinctId, e.AnonymousId)))
+	tells := e.Name == event.IdentifyEvent || e.Name == event.AliasEvent
+	if tells && (fate == ingest.FateSampled || sub.telemetry.Policy.OverBudget != telemetry.BudgetDrop) {
 		return ""
 	}
 	return fate
 }
 
 // admitError checks an error against the policy. The budget does not affect the first errors of an issue.
-func (sub *submission) admitError(o *protos.Occurrence) svc.Fate {
+func (sub *submission) admitError(o *protos.Occurrence) ingest.Fate {
 	seen, inMinute := sub.collect.issues.note(o.Issue, sub.now)
 	if limit := sub.telemetry.Policy.Errors.PerIssuePerMinute; limit > 0 && inMinute > limit {
-		return svc.FateRateLimited
+		return ingest.FateRateLimited
 	}
-	if seen <= newIssueErrors || !sub.isOver(svc.SignalErrors) {
+	if seen <= newIssueErrors || !sub.isOver(ingest.SignalErrors) {
 		return ""
 	}
-	return sub.judge(svc.SignalErrors, protos.VisitorHash(o.Environment, svc.Visitor(o.DistinctId, o.AnonymousId)))
+	return sub.judge(ingest.SignalErrors, protos.VisitorHash(o.Environment, event.Visitor(o.DistinctId, o.AnonymousId)))
 }
 
 // newIssueErrors is the number of errors after which an issue is no longer new to a node.
@@ -148,7 +151,7 @@ func (n *issueNotes) note(issue uint64, now time.Time) (seen, inMinute int) {
 }
 
 // count counts items of the request that do not enter the log.
-func (sub *submission) count(signal svc.Signal, fate svc.Fate, code string, items int64) {
+func (sub *submission) count(signal ingest.Signal, fate ingest.Fate, code string, items int64) {
 	environment := sub.named
 	if sub.collector != nil {
 		environment = sub.collector.Environment.Number
@@ -157,14 +160,14 @@ func (sub *submission) count(signal svc.Signal, fate svc.Fate, code string, item
 		return
 	}
 	ms := sub.now.UnixMilli()
-	sub.counts.Add(svc.UsageCount{
-		UsageKey: svc.UsageKey{Environment: environment, Day: svc.DayOf(ms), Signal: signal, Fate: fate, Code: code}, Items: items, Last: ms,
+	sub.counts.Add(ingest.UsageCount{
+		UsageKey: ingest.UsageKey{Environment: environment, Day: ingest.DayOf(ms), Signal: signal, Fate: fate, Code: code}, Items: items, Last: ms,
 	})
 }
 
 // strip counts a part that was removed from a stored item.
-func (sub *submission) strip(signal svc.Signal, code string) {
-	sub.count(signal, svc.FateStripped, code, 1)
+func (sub *submission) strip(signal ingest.Signal, code string) {
+	sub.count(signal, ingest.FateStripped, code, 1)
 }
 
 // account counts the items that the request did not bring into the log, before the answer with err. It does not count a
@@ -174,9 +177,9 @@ func (sub *submission) account(err error) {
 		return
 	}
 	for _, rejection := range sub.rejected {
-		fate := svc.RejectionFate(rejection.Code)
+		fate := ingest.RejectionFate(rejection.Code)
 		code := ""
-		if fate == svc.FateInvalid {
+		if fate == ingest.FateInvalid {
 			code = rejection.Code
 		}
 		sub.count(rejection.Signal, fate, code, 1)
@@ -203,27 +206,27 @@ func isTransient(err error) bool {
 	if err == nil {
 		return false
 	}
-	switch svc.CodeOf(err) {
-	case svc.CodeUnavailable, svc.CodeInternal:
+	switch domain.CodeOf(err) {
+	case domain.CodeUnavailable, domain.CodeInternal:
 		return true
 	}
 	return false
 }
 
 // refusalFate returns the fate and the code of a request that is refused as a whole.
-func refusalFate(err error, keyless bool) (svc.Fate, string) {
+func refusalFate(err error, keyless bool) (ingest.Fate, string) {
 	switch {
 	case keyless:
-		return svc.FateBadKey, ""
-	case svc.CodeOf(err) == svc.CodeRateLimited:
-		return svc.FateRateLimited, ""
+		return ingest.FateBadKey, ""
+	case domain.CodeOf(err) == domain.CodeRateLimited:
+		return ingest.FateRateLimited, ""
 	}
-	return svc.FateInvalid, firstCode(err)
+	return ingest.FateInvalid, firstCode(err)
 }
 
 // firstCode returns the most specific code of a refusal.
 func firstCode(err error) string {
-	if known, ok := errors.AsType[*svc.Error](err); ok {
+	if known, ok := errors.AsType[*domain.Error](err); ok {
 		if known.Reason != "" {
 			return known.Reason
 		}
@@ -231,20 +234,20 @@ func firstCode(err error) string {
 			return known.Fields[0].Code
 		}
 	}
-	return string(svc.CodeOf(err))
+	return string(domain.CodeOf(err))
 }
 
 // exclude reports whether an event, or a vital in the form of an event, is internal traffic, which is not stored, and
 // counts it. The answer does not show it: to a page, an excluded event is an accepted one.
-func (sub *submission) exclude(signal svc.Signal, event *protos.Event) bool {
+func (sub *submission) exclude(signal ingest.Signal, e *protos.Event) bool {
 	if sub.collector.Exclusions == nil {
 		return false
 	}
-	reason := sub.collector.Exclusions.Reason(sub.collect.ExclusionKey, event.Ip, event.UserAgent, svc.HostOf(event.Url), event.Path)
+	reason := sub.collector.Exclusions.Reason(sub.collect.ExclusionKey, e.Ip, e.UserAgent, event.HostOf(e.Url), e.Path)
 	if reason == "" {
 		return false
 	}
 	sub.dropped++
-	sub.count(signal, svc.FateExcluded, string(reason), 1)
+	sub.count(signal, ingest.FateExcluded, string(reason), 1)
 	return true
 }

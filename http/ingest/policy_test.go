@@ -5,26 +5,28 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/protos"
 )
 
 // stateOf is the state of one environment's telemetry.
-type stateOf struct{ state svc.TelemetryState }
+type stateOf struct{ state telemetry.State }
 
-func (s stateOf) Telemetry(uint64) *svc.TelemetryState { return &s.state }
+func (s stateOf) Telemetry(uint64) *telemetry.State { return &s.state }
 
 // overBudget returns a node with an environment over its budget of errors; then only a sample is stored.
-func overBudget(change func(policy *svc.TelemetryPolicy)) *Collect {
-	policy := svc.DefaultTelemetryPolicy()
-	policy.OverBudget = svc.BudgetSample
+func overBudget(change func(policy *telemetry.Policy)) *Collect {
+	policy := telemetry.DefaultTelemetryPolicy()
+	policy.OverBudget = telemetry.BudgetSample
 	change(&policy)
 	c := testCollect(&logOf{})
-	c.Collectors = collectorsOf{svc.HashSecret("secret"): {
-		Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors}, RetentionDays: 365,
+	c.Collectors = collectorsOf{domain.HashSecret("secret"): {
+		Kind: domain.KeySecret, Environment: domain.Environment{Number: 7}, Modules: []domain.Module{domain.ModuleAnalytics, domain.ModuleErrors}, RetentionDays: 365,
 	}}
 	noon := collectNoon()
-	c.Policies = stateOf{svc.TelemetryState{Policy: policy, Month: svc.MonthOf(noon), Over: map[svc.Signal]time.Time{svc.SignalErrors: noon}}}
+	c.Policies = stateOf{telemetry.State{Policy: policy, Month: domain.MonthOf(noon), Over: map[ingest.Signal]time.Time{ingest.SignalErrors: noon}}}
 	return c
 }
 
@@ -50,7 +52,7 @@ func eventOf(visitor string) string {
 func outside(t *testing.T, rate float64) string {
 	t.Helper()
 	for n := range 1000 {
-		if visitor := fmt.Sprint("outside-", n); !svc.InSample(protos.VisitorHash(7, visitor), rate) {
+		if visitor := fmt.Sprint("outside-", n); !telemetry.InSample(protos.VisitorHash(7, visitor), rate) {
 			return visitor
 		}
 	}
@@ -62,8 +64,8 @@ func outside(t *testing.T, rate float64) string {
 // errors of each issue are accepted, later ones are not.
 func TestErrorsOfANewIssueAreNeverSampledAway(t *testing.T) {
 	t.Parallel()
-	c := overBudget(func(policy *svc.TelemetryPolicy) { policy.Events.SampleRate = 0 })
-	visitor := outside(t, svc.OverBudgetRate)
+	c := overBudget(func(policy *telemetry.Policy) { policy.Events.SampleRate = 0 })
+	visitor := outside(t, telemetry.OverBudgetRate)
 	for _, message := range []string{"cart is null", "order is undefined"} {
 		for n := range newIssueErrors {
 			if !kept(t, c, errorOf(visitor, message)) {
@@ -85,7 +87,7 @@ func TestErrorsOfANewIssueAreNeverSampledAway(t *testing.T) {
 func TestOneSampleForAllSignalsOfAVisitor(t *testing.T) {
 	t.Parallel()
 	const rate, visitors = 0.3, 2000
-	sampled := func(policy *svc.TelemetryPolicy) { policy.Events.SampleRate, policy.Flags.SampleRate = rate, rate }
+	sampled := func(policy *telemetry.Policy) { policy.Events.SampleRate, policy.Flags.SampleRate = rate, rate }
 	nodes := []*Collect{overBudget(sampled), overBudget(sampled)}
 	for _, node := range nodes {
 		for range newIssueErrors {
@@ -96,13 +98,13 @@ func TestOneSampleForAllSignalsOfAVisitor(t *testing.T) {
 	for n := range visitors {
 		visitor := fmt.Sprint("visitor-", n)
 		hash := protos.VisitorHash(7, visitor)
-		want := svc.InSample(hash, rate)
+		want := telemetry.InSample(hash, rate)
 		for place, node := range nodes {
 			if got := kept(t, node, eventOf(visitor)); got != want {
 				t.Fatalf("node %d keeps the event of %s: %t, want %t", place, visitor, got, want)
 			}
 			took := kept(t, node, errorOf(visitor, "known"))
-			if took != svc.InSample(hash, svc.OverBudgetRate) || took && !want {
+			if took != telemetry.InSample(hash, telemetry.OverBudgetRate) || took && !want {
 				t.Fatalf("node %d keeps the error of %s: %t; its event: %t", place, visitor, took, want)
 			}
 			if place == 0 && took {
@@ -110,7 +112,7 @@ func TestOneSampleForAllSignalsOfAVisitor(t *testing.T) {
 			}
 			sub := requestAt(node, collectNoon(), "{}")
 			sub.telemetry = node.Policies.Telemetry(7)
-			if got := sub.judge(svc.SignalFlags, hash) == ""; got != want {
+			if got := sub.judge(ingest.SignalFlags, hash) == ""; got != want {
 				t.Fatalf("node %d keeps the evaluation of %s: %t, want %t", place, visitor, got, want)
 			}
 		}

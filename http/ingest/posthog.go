@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/http/posthog"
 	"svc/http/route"
 )
@@ -37,7 +39,7 @@ func (c *Collect) posthogRoutes() []route.Route {
 		routes = append(routes, route.Route{
 			Surface: route.Collect, Method: http.MethodPost, Path: one.path, Operation: "posthog." + one.operation, Effect: route.Write,
 			Summary: "Take what SDKs of PostHog capture.", Handler: route.Shape[capturedInput, capturedAnswer](),
-			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
+			Codes: []domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeTooLarge, domain.CodeUnsupportedMedia, domain.CodeUnavailable},
 			Raw:   func(w *route.Response, r *http.Request) { c.servePostHog(w, r) },
 		})
 	}
@@ -55,7 +57,7 @@ func (c *Collect) servePostHog(w *route.Response, r *http.Request) {
 	if r.Method == http.MethodOptions {
 		return
 	}
-	sub.signal = svc.SignalEvents
+	sub.signal = ingest.SignalEvents
 	err := sub.runPostHog() //nolint:contextcheck // the request inside carries its context
 	sub.account(err)
 	if err != nil {
@@ -75,7 +77,7 @@ func (c *Collect) servePostHog(w *route.Response, r *http.Request) {
 
 // runPostHog finds the key, translates the body into a native batch and accepts its items.
 func (sub *submission) runPostHog() error {
-	if err := sub.readRaw(svc.MaxRequestBytes); err != nil {
+	if err := sub.readRaw(event.MaxRequestBytes); err != nil {
 		return err
 	}
 	if media := headerOf(sub.request, "Content-Type"); strings.HasPrefix(media, "application/x-www-form-urlencoded") {
@@ -87,18 +89,18 @@ func (sub *submission) runPostHog() error {
 	if err := sub.unpack(posthogWeight); err != nil {
 		return err
 	}
-	captured, many, err := posthog.Read(sub.body, posthog.MillisecondTime(sub.request.URL.Query().Get("_")), svc.MaxBatchItems/2)
+	captured, many, err := posthog.Read(sub.body, posthog.MillisecondTime(sub.request.URL.Query().Get("_")), event.MaxBatchItems/2)
 	switch {
-	case errors.Is(err, svc.ErrTooDeep):
+	case errors.Is(err, domain.ErrTooDeep):
 		return tooDeep()
 	case err != nil:
-		return svc.Invalid(svc.FieldError{Code: "invalid_json", Message: "The body is not what SDKs of PostHog send: " + shortError(err)})
+		return domain.Invalid(domain.FieldError{Code: "invalid_json", Message: "The body is not what SDKs of PostHog send: " + shortError(err)})
 	case many:
-		return tooLarge("The request holds more than %d events.", svc.MaxBatchItems/2)
+		return tooLarge("The request holds more than %d events.", event.MaxBatchItems/2)
 	}
 	if captured.Flags > 0 {
 		sub.dropped += captured.Flags
-		sub.count(svc.SignalFlags, svc.FateDuplicate, "", int64(captured.Flags))
+		sub.count(ingest.SignalFlags, ingest.FateDuplicate, "", int64(captured.Flags))
 	}
 	for _, loss := range captured.Losses {
 		if loss.Part {

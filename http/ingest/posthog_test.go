@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/http/route"
 )
 
@@ -19,8 +21,8 @@ const posthogKey = "svc_pub_web_p_1"
 // capturing is a collector that accepts everything under posthogKey.
 func capturing(log *logOf) *Collect {
 	collect := testCollect(log)
-	collect.Collectors.(collectorsOf)[svc.HashSecret(posthogKey)] = &svc.Collector{
-		Kind: svc.KeyPublic, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleAnalytics, svc.ModuleErrors, svc.ModuleMetrics, svc.ModulePeople}, Origins: []string{"*"}, RetentionDays: 365,
+	collect.Collectors.(collectorsOf)[domain.HashSecret(posthogKey)] = &domain.Collector{
+		Kind: domain.KeyPublic, Environment: domain.Environment{Number: 7}, Modules: []domain.Module{domain.ModuleAnalytics, domain.ModuleErrors, domain.ModuleMetrics, domain.ModulePeople}, Origins: []string{"*"}, RetentionDays: 365,
 	}
 	return collect
 }
@@ -105,7 +107,7 @@ func TestPostHogEvents(t *testing.T) {
 	if !slices.Equal(codes, []string{"unsupported_event", "missing_value", "missing_value", "missing_value"}) {
 		t.Errorf("rejected are %v", sub.rejected)
 	}
-	if len(sub.counts) != 1 || sub.counts[0].Signal != svc.SignalFlags || sub.counts[0].Fate != svc.FateDuplicate || sub.counts[0].Items != 1 {
+	if len(sub.counts) != 1 || sub.counts[0].Signal != ingest.SignalFlags || sub.counts[0].Fate != ingest.FateDuplicate || sub.counts[0].Items != 1 {
 		t.Errorf("counted are %+v", sub.counts)
 	}
 }
@@ -114,7 +116,7 @@ func TestPostHogEvents(t *testing.T) {
 func TestPostHogKeys(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{`{"batch":[` + captured + `]}`, `{"api_key":"svc_pub_nobody","batch":[]}`, `{"api_key":"phc_abc","batch":[]}`, ``} {
-		if _, err := capture(capturing(&logOf{}), "/batch/", "application/json", body); svc.CodeOf(err) != svc.CodeUnauthorized {
+		if _, err := capture(capturing(&logOf{}), "/batch/", "application/json", body); domain.CodeOf(err) != domain.CodeUnauthorized {
 			t.Errorf("%.40s: %v", body, err)
 		}
 	}
@@ -133,7 +135,7 @@ func FuzzPostHog(f *testing.F) {
 		log := &logOf{}
 		sub, err := capture(capturing(log), "/e/?api_key="+posthogKey, "text/plain", body)
 		if err != nil {
-			if _, known := errors.AsType[*svc.Error](err); !known {
+			if _, known := errors.AsType[*domain.Error](err); !known {
 				t.Fatalf("an error of another type: %v", err)
 			}
 			return
@@ -141,9 +143,9 @@ func FuzzPostHog(f *testing.F) {
 		if sub.accepted < len(log.events)+len(log.points) {
 			t.Errorf("%d accepted, %d events, %d points", sub.accepted, len(log.events), len(log.points))
 		}
-		for _, event := range log.events {
-			if event.Id == "" || event.Name == "" || svc.Visitor(event.DistinctId, event.AnonymousId) == "" || event.SizeVT() > svc.MaxEventBytes+64 {
-				t.Errorf("accepted %v", event)
+		for _, e := range log.events {
+			if e.Id == "" || e.Name == "" || event.Visitor(e.DistinctId, e.AnonymousId) == "" || e.SizeVT() > event.MaxEventBytes+64 {
+				t.Errorf("accepted %v", e)
 			}
 		}
 	})

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/event"
 )
 
 func TestPlainJSON(t *testing.T) {
@@ -54,7 +54,7 @@ func FuzzPlainJSON(f *testing.F) {
 }
 
 func TestAGroupIsTheCompanyOfAPerson(t *testing.T) {
-	long := strings.Repeat("x", svc.MaxIDBytes+1)
+	long := strings.Repeat("x", event.MaxIDBytes+1)
 	for _, test := range []struct{ id, traits, want, code string }{
 		{"acme-1", `{"name":" Acme ","plan":"pro"}`, `{"$group":"acme-1","company":"Acme","group":{"name":" Acme ","plan":"pro"}}`, ""},
 		{"acme-1", `{"name":7}`, `{"$group":"acme-1","company":"acme-1","group":{"name":7}}`, ""},

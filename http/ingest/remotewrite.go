@@ -7,7 +7,8 @@ import (
 
 	"github.com/klauspost/compress/snappy"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 	"svc/http/route"
 )
 
@@ -28,7 +29,7 @@ func (c *Collect) remoteWriteRoutes() []route.Route {
 		return route.Route{
 			Surface: route.Collect, Method: http.MethodPost, Path: path, Operation: operation, Effect: route.Write, Status: http.StatusNoContent,
 			Summary: "Send metrics by Prometheus remote write 1.0 or 2.0.", Handler: route.Shape[remoteInput, route.Empty](),
-			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeUnavailable},
+			Codes: []domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeTooLarge, domain.CodeUnsupportedMedia, domain.CodeUnavailable},
 			Raw:   c.serveRemoteWrite,
 		}
 	}
@@ -43,7 +44,7 @@ func (c *Collect) serveRemoteWrite(w *route.Response, r *http.Request) {
 	if r.Method == http.MethodOptions {
 		return
 	}
-	sub.signal = svc.SignalMetrics
+	sub.signal = ingest.SignalMetrics
 	written, err := sub.remoteWrite() //nolint:contextcheck // the request inside carries its context
 	sub.account(err)
 	if written != nil {
@@ -77,7 +78,7 @@ func (sub *submission) remoteWrite() (*remoteWritten, error) {
 	}
 	series, err := decodeRemote(sub.body, version2)
 	if err != nil {
-		return nil, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is not the message of remote write that is expected here: " + shortError(err)})
+		return nil, domain.Invalid(domain.FieldError{Code: "invalid_body", Message: "The body is not the message of remote write that is expected here: " + shortError(err)})
 	}
 	written := &remoteWritten{}
 	for n := range series {
@@ -87,7 +88,7 @@ func (sub *submission) remoteWrite() (*remoteWritten, error) {
 		return &remoteWritten{}, err
 	}
 	if len(sub.rejected) > 0 {
-		return written, svc.Invalid(svc.FieldError{Code: sub.rejected[0].Code, Message: "Some points were rejected, the others are stored: " + sub.rejectedText()})
+		return written, domain.Invalid(domain.FieldError{Code: sub.rejected[0].Code, Message: "Some points were rejected, the others are stored: " + sub.rejectedText()})
 	}
 	return written, nil
 }
@@ -95,12 +96,12 @@ func (sub *submission) remoteWrite() (*remoteWritten, error) {
 // unpackRemote reads the body and reports whether it is a message of 2.0.
 func (sub *submission) unpackRemote() (version2 bool, err error) {
 	if encoding := headerOf(sub.request, "Content-Encoding"); encoding != "" && encoding != "snappy" {
-		return false, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted; send snappy.", encoding)
+		return false, domain.Errorf(domain.CodeUnsupportedMedia, "The content encoding %q is not accepted; send snappy.", encoding)
 	}
 	media, parameters, err := mime.ParseMediaType(headerOf(sub.request, "Content-Type"))
 	message := parameters["proto"]
 	if err != nil || media != otlpProtobuf || message != "" && message != remoteV2 && message != "prometheus.WriteRequest" {
-		return false, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send application/x-protobuf of prometheus.WriteRequest or %s.", headerOf(sub.request, "Content-Type"), remoteV2)
+		return false, domain.Errorf(domain.CodeUnsupportedMedia, "The content type %q is not accepted; send application/x-protobuf of prometheus.WriteRequest or %s.", headerOf(sub.request, "Content-Type"), remoteV2)
 	}
 	if err := sub.readRaw(MaxTelemetryBytes); err != nil {
 		return false, err

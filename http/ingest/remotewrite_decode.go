@@ -7,13 +7,13 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"svc"
+	"svc/domain/metric"
 	"svc/protos"
 )
 
 // remoteSeries is one series of a request of remote write.
 type remoteSeries struct {
-	labels     []svc.Label
+	labels     []metric.Label
 	samples    []remoteSample
 	histograms []remoteHistogram
 	exemplars  int
@@ -139,7 +139,7 @@ func (s *remoteSeries) readV1(message []byte) error {
 	return eachField(message, func(number int, f field) error {
 		switch number {
 		case labels:
-			var label svc.Label
+			var label metric.Label
 			err := eachField(f.bytes, func(number int, f field) error {
 				if !utf8.Valid(f.bytes) {
 					return errRemoteText
@@ -208,7 +208,7 @@ func (s *remoteSeries) readV2(message []byte, symbols []string) error {
 		if err := errors.Join(badKey, badValue); err != nil {
 			return err
 		}
-		s.labels = append(s.labels, svc.Label{Key: key, Value: value})
+		s.labels = append(s.labels, metric.Label{Key: key, Value: value})
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (b *remoteBuckets) dense() (offset int32, counts []uint64, ok bool) {
 		if n > 0 {
 			place += span[0]
 		}
-		if span[1] < 0 || place < 0 || place+span[1] > svc.MaxMetricValues || span[0] > math.MaxInt32/2 || span[0] < math.MinInt32/2 {
+		if span[1] < 0 || place < 0 || place+span[1] > metric.MaxMetricValues || span[0] > math.MaxInt32/2 || span[0] < math.MinInt32/2 {
 			return 0, nil, false
 		}
 		for range span[1] {

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain/ingest"
+	"svc/domain/metric"
 	"svc/protos"
 )
 
@@ -27,14 +28,14 @@ const staleMarker = 0x7ff0000000000002
 // or a summary without observations.
 func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 	name := ""
-	labels := slices.DeleteFunc(slices.Clone(s.labels), func(l svc.Label) bool {
+	labels := slices.DeleteFunc(slices.Clone(s.labels), func(l metric.Label) bool {
 		if l.Key == "__name__" {
 			name = l.Value
 		}
 		return l.Key == "__name__"
 	})
 	if s.exemplars > 0 {
-		sub.count(svc.SignalMetrics, svc.FateInvalid, "exemplar_not_stored", int64(s.exemplars))
+		sub.count(ingest.SignalMetrics, ingest.FateInvalid, "exemplar_not_stored", int64(s.exemplars))
 	}
 	if s.repeated() {
 		for range max(len(s.samples)+len(s.histograms), 1) {
@@ -59,7 +60,7 @@ func (sub *submission) acceptRemote(s *remoteSeries, written *remoteWritten) {
 			written.histograms++
 		case !h.good || h.gauge:
 			sub.reject(0, "invalid_value", "Of native histograms, those with exponential buckets and whole counts that only rise are read.")
-		case sub.acceptRemotePoint(s, h.point, name, svc.MetricHistogram, h.tsMs, labels):
+		case sub.acceptRemotePoint(s, h.point, name, metric.MetricHistogram, h.tsMs, labels):
 			written.histograms++
 		}
 	}
@@ -77,7 +78,7 @@ func (s *remoteSeries) repeated() bool {
 		return len(slices.Compact(names)) < len(s.labels)
 	}
 	for n := range s.labels {
-		if slices.ContainsFunc(s.labels[:n], func(l svc.Label) bool { return l.Key == s.labels[n].Key }) {
+		if slices.ContainsFunc(s.labels[:n], func(l metric.Label) bool { return l.Key == s.labels[n].Key }) {
 			return true
 		}
 	}
@@ -86,7 +87,7 @@ func (s *remoteSeries) repeated() bool {
 
 // metricKind returns the kind of a series' samples: the kind in its metadata, or else the kind that its name has by the
 // conventions of Prometheus.
-func (s *remoteSeries) metricKind(name string) svc.MetricKind {
+func (s *remoteSeries) metricKind(name string) metric.Kind {
 	counts := slices.ContainsFunc([]string{"_total", "_count", "_bucket", "_sum"}, func(suffix string) bool { return strings.HasSuffix(name, suffix) })
 	switch s.kind {
 	case remoteCounter:
@@ -96,17 +97,17 @@ func (s *remoteSeries) metricKind(name string) svc.MetricKind {
 	case remoteHistogramType, remoteSummary, remoteUnknown:
 	}
 	if counts {
-		return svc.MetricCounter
+		return metric.Counter
 	}
-	return svc.MetricGauge
+	return metric.Gauge
 }
 
 // acceptRemotePoint completes a point and emits it, or rejects it.
-func (sub *submission) acceptRemotePoint(s *remoteSeries, point *protos.MetricPoint, name string, kind svc.MetricKind, tsMs int64, labels []svc.Label) bool {
+func (sub *submission) acceptRemotePoint(s *remoteSeries, point *protos.MetricPoint, name string, kind metric.Kind, tsMs int64, labels []metric.Label) bool {
 	point.Name, point.Kind, point.Unit = name, string(kind), s.unit
 	code, message := sub.stampMillis(point, tsMs)
 	if code == "" {
-		if kind == svc.MetricGauge {
+		if kind == metric.Gauge {
 			point.Once = true
 		} else {
 			point.Cumulative, point.StartNs = true, uint64(max(s.createdMs, 0))*uint64(time.Millisecond)

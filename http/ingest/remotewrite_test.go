@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -78,7 +78,7 @@ func TestRemoteWriteAnswers(t *testing.T) {
 			collect := taking(log)
 			collect.Tallies = tallies
 			handler, err := route.New(route.Config{
-				Routes: collect.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: svc.NewCursors([]byte("remote")), Now: collectNoon,
+				Routes: collect.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{}, Cursors: domain.NewCursors([]byte("remote")), Now: collectNoon,
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/http/route"
 	"svc/http/sentry"
 )
@@ -20,7 +23,7 @@ import (
 // Spool stores parts that the log did not accept.
 type Spool interface {
 	// Append stores parts for later; they are on disk when it returns nil.
-	Append(parts []svc.Part) error
+	Append(parts []event.Part) error
 	// Bytes returns the number of waiting bytes.
 	Bytes() int64
 }
@@ -35,7 +38,7 @@ type Sentry struct {
 }
 
 // maxEnvelopeBytes bounds an envelope, compressed and inflated.
-const maxEnvelopeBytes = svc.MaxInflatedBytes
+const maxEnvelopeBytes = event.MaxInflatedBytes
 
 // envelopeInput and envelopeAnswer are the types of the Sentry paths; the bodies follow Sentry's protocol.
 type envelopeInput struct {
@@ -53,7 +56,7 @@ func (s *Sentry) Routes() []route.Route {
 		return route.Route{
 			Surface: route.Collect, Method: http.MethodPost, Path: "/sentry/api/{project}/" + path, Operation: operation,
 			Effect: route.Write, Summary: summary, Handler: route.Shape[envelopeInput, envelopeAnswer](),
-			Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeForbidden, svc.CodeTooLarge, svc.CodeUnsupportedMedia, svc.CodeRateLimited, svc.CodeUnavailable},
+			Codes: []domain.Code{domain.CodeInvalidRequest, domain.CodeForbidden, domain.CodeTooLarge, domain.CodeUnsupportedMedia, domain.CodeRateLimited, domain.CodeUnavailable},
 			Raw:   func(w *route.Response, r *http.Request) { s.serve(w, r, serve) }, //nolint:contextcheck // the request inside carries its context
 		}
 	}
@@ -79,7 +82,7 @@ func (s *Sentry) serve(w *route.Response, r *http.Request, take func(sub *submis
 	if r.Method == http.MethodOptions {
 		return
 	}
-	sub.signal = svc.SignalErrors
+	sub.signal = ingest.SignalErrors
 	err := s.accept(sub, take)
 	if sub.account(err); err == nil {
 		err = sub.answerSentry()
@@ -112,7 +115,7 @@ func (s *Sentry) accept(sub *submission, take func(sub *submission) error) error
 }
 
 // errNoSentryKey refuses a request without a key.
-var errNoSentryKey = svc.Errorf(svc.CodeForbidden, "No key was sent; the DSN is https://<key>@<host>/sentry/<ingest id>.")
+var errNoSentryKey = domain.Errorf(domain.CodeForbidden, "No key was sent; the DSN is https://<key>@<host>/sentry/<ingest id>.")
 
 // authenticate finds the collector of the key of a request. Sentry's paths refuse with 403 if others refuse with 401. A
 // known key is accepted even if the node's list of keys may be outdated: the node is disconnected from the log then,
@@ -124,9 +127,9 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	case found.Key == "":
 		return errNoSentryKey
 	case found.Conflict:
-		return svc.Errorf(svc.CodeForbidden, "The request carries two different keys.")
+		return domain.Errorf(domain.CodeForbidden, "The request carries two different keys.")
 	}
-	hash := svc.HashSecret(found.Key)
+	hash := domain.HashSecret(found.Key)
 	sub.collector = s.Collect.Collectors.Collector(hash)
 	if sub.collector == nil {
 		if sub.named = s.Collect.Collectors.Former(hash); sub.named == 0 {
@@ -135,7 +138,7 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 		if err := s.Collect.current(); err != nil {
 			return err
 		}
-		return svc.Errorf(svc.CodeForbidden, "The ingest key is unknown or revoked.")
+		return domain.Errorf(domain.CodeForbidden, "The ingest key is unknown or revoked.")
 	}
 	sub.telemetry = s.Collect.telemetryOf(sub.collector.Environment.Number)
 	if err := sub.reserved.Assign(sub.request.Context(), sub.collector.AppID); err != nil {
@@ -143,10 +146,10 @@ func (s *Sentry) authenticate(sub *submission, dsn string) error {
 	}
 	project := sub.request.PathValue("project")
 	if project != sub.collector.Environment.IngestID() || found.Project != "" && found.Project != project {
-		return svc.Errorf(svc.CodeForbidden, "The key does not belong to the ingest id %s.", project)
+		return domain.Errorf(domain.CodeForbidden, "The key does not belong to the ingest id %s.", project)
 	}
-	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == svc.KeyPublic && !svc.OriginAllowed(origin, sub.collector.Origins) {
-		return svc.Errorf(svc.CodeForbidden, "The application does not allow errors from the origin %s; add it to allowedOrigins.", origin)
+	if origin := headerOf(sub.request, "Origin"); sub.collector.Kind == domain.KeyPublic && !domain.OriginAllowed(origin, sub.collector.Origins) {
+		return domain.Errorf(domain.CodeForbidden, "The application does not allow errors from the origin %s; add it to allowedOrigins.", origin)
 	}
 	return nil
 }
@@ -223,7 +226,7 @@ func (s *Sentry) envelope(sub *submission) error {
 
 // hint sets the header that gives an SDK the reason why a part of its request was not accepted.
 func (sub *submission) hint(err error) {
-	if shown, ok := errors.AsType[*svc.Error](err); ok {
+	if shown, ok := errors.AsType[*domain.Error](err); ok {
 		sub.writer.Header().Set(errorHeader, shown.Message)
 	}
 }
@@ -246,7 +249,7 @@ func (s *Sentry) report(sub *submission, payload []byte) {
 	for _, d := range discarded {
 		s.Metrics.discarded(d)
 		if signal := signalOfCategory(d.Category); signal != "" {
-			sub.count(signal, svc.FateClientSide, svc.ClientReasonCode(knownReason(d.Reason), d.Category), int64(min(d.Quantity, maxDiscarded)))
+			sub.count(signal, ingest.FateClientSide, ingest.ClientReasonCode(knownReason(d.Reason), d.Category), int64(min(d.Quantity, maxDiscarded)))
 		}
 	}
 }
@@ -276,8 +279,8 @@ func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload [
 	}
 	if wait := s.Limiter.take(sub.collector.KeyID, sub.now); wait > 0 {
 		sub.pause = max(sub.pause, wait)
-		sub.meet(func(met *svc.FairnessMet) { met.RateLimited++ })
-		sub.reject(index, string(svc.CodeRateLimited), "The key's limit of errors is used up.")
+		sub.meet(func(met *telemetry.FairnessMet) { met.RateLimited++ })
+		sub.reject(index, string(domain.CodeRateLimited), "The key's limit of errors is used up.")
 		return
 	}
 	sub.acceptEvent(index, event, payload)
@@ -287,12 +290,12 @@ func (s *Sentry) take(sub *submission, index int, event *sentry.Event, payload [
 // matters more. If the application accepts no errors, the answer's header reports it. The status is 200 all the same,
 // because the SDK cannot change that.
 func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byte) {
-	if sub.switchedOff(index, svc.SignalErrors) {
+	if sub.switchedOff(index, ingest.SignalErrors) {
 		return
 	}
-	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
-		sub.reject(index, string(svc.CodeModuleDisabled), "The application has switched the module errors off.")
-		sub.hint(svc.Errorf(svc.CodeModuleDisabled, "The application has switched the module errors off."))
+	if !slices.Contains(sub.collector.Modules, domain.ModuleErrors) {
+		sub.reject(index, string(domain.CodeModuleDisabled), "The application has switched the module errors off.")
+		sub.hint(domain.Errorf(domain.CodeModuleDisabled, "The application has switched the module errors off."))
 		return
 	}
 	o := event.Occurrence()
@@ -319,7 +322,7 @@ func (sub *submission) acceptEvent(index int, event *sentry.Event, payload []byt
 		return
 	}
 	if event.HasPlaceholder() {
-		sub.strip(svc.SignalErrors, svc.CodePlaceholderID)
+		sub.strip(ingest.SignalErrors, domain.CodePlaceholderID)
 	}
 }
 
@@ -331,21 +334,21 @@ func (sub *submission) isKept(tsMs int64) bool {
 
 // clientOf returns the address and the user agent of the person: the ones in the event, or the ones of the connection
 // if a browser sent it.
-func (sub *submission) clientOf(event *sentry.Event) (ip, userAgent string) {
-	ip, userAgent = event.User.IP, event.Request.UserAgent
-	if event.Platform == "javascript" {
-		userAgent = cmp.Or(userAgent, svc.VisitorAgent(headerOf(sub.request, "User-Agent")))
+func (sub *submission) clientOf(e *sentry.Event) (ip, userAgent string) {
+	ip, userAgent = e.User.IP, e.Request.UserAgent
+	if e.Platform == "javascript" {
+		userAgent = cmp.Or(userAgent, domain.VisitorAgent(headerOf(sub.request, "User-Agent")))
 		ip = cmp.Or(ip, sub.collect.Proxies.of(sub.request))
 	}
 	if ip == "{{auto}}" {
 		ip = sub.collect.Proxies.of(sub.request)
 	}
-	return ip, userAgent[:min(len(userAgent), svc.MaxTextBytes)]
+	return ip, userAgent[:min(len(userAgent), event.MaxTextBytes)]
 }
 
 // malformed refuses an unreadable request.
 func malformed(err error) error {
-	return svc.Invalid(svc.FieldError{Code: "malformed", Message: err.Error()})
+	return domain.Invalid(domain.FieldError{Code: "malformed", Message: err.Error()})
 }
 
 // keep appends the accepted errors to the log. They go to the spool if the log does not answer, or if earlier errors
@@ -356,9 +359,9 @@ func (s *Sentry) keep(sub *submission) error {
 	if s.Spool.Bytes() == 0 {
 		err = sub.produce()
 	}
-	if code := svc.CodeOf(err); err != nil && (errors.Is(err, errSpooling) || code == svc.CodeUnavailable) {
+	if code := domain.CodeOf(err); err != nil && (errors.Is(err, errSpooling) || code == domain.CodeUnavailable) {
 		if err = s.Spool.Append(sub.pendingParts()); err != nil {
-			return svc.Unsure("The log", collectRetry)
+			return domain.Unsure("The log", collectRetry)
 		}
 		s.Metrics.Spooled.Add(float64(sub.accepted))
 	}
@@ -377,7 +380,7 @@ func (sub *submission) answerSentry() error {
 	if sub.pause > 0 {
 		seconds := strconv.Itoa(int((sub.pause + time.Second - 1) / time.Second))
 		sub.writer.Header().Set("X-Sentry-Rate-Limits", seconds+":error:key:rate_limited")
-		return &svc.Error{Code: svc.CodeRateLimited, Message: "The key's limit of errors is used up.", RetryAfter: sub.pause}
+		return &domain.Error{Code: domain.CodeRateLimited, Message: "The key's limit of errors is used up.", RetryAfter: sub.pause}
 	}
 	body, err := json.Marshal(envelopeAnswer{ID: sub.answered})
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 	"svc/http/sentry"
 )
 
@@ -50,12 +51,12 @@ func knownReason(reason string) string {
 
 // signalOfCategory returns the signal for a category of Sentry. It is empty for categories that are not accepted:
 // traces, profiles, replays, logs, attachments.
-func signalOfCategory(category string) svc.Signal {
+func signalOfCategory(category string) ingest.Signal {
 	switch category {
 	case "error", "default", "security":
-		return svc.SignalErrors
+		return ingest.SignalErrors
 	case "session":
-		return svc.SignalMetrics
+		return ingest.SignalMetrics
 	}
 	return ""
 }
@@ -80,11 +81,11 @@ type ErrorLimiter struct {
 	PerMinute int
 
 	mu     sync.Mutex
-	meters map[string]*svc.Meter
+	meters map[string]*domain.Meter
 }
 
 // rateErrors is the rate class of errors.
-const rateErrors svc.RateClass = "errors"
+const rateErrors domain.RateClass = "errors"
 
 // maxLimited bounds the remembered keys; it is far above the number of keys in use.
 const maxLimited = 100_000
@@ -97,11 +98,11 @@ func (l *ErrorLimiter) take(key string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.meters == nil || len(l.meters) > maxLimited {
-		l.meters = map[string]*svc.Meter{}
+		l.meters = map[string]*domain.Meter{}
 	}
 	meter := l.meters[key]
 	if meter == nil {
-		meter = &svc.Meter{}
+		meter = &domain.Meter{}
 		l.meters[key] = meter
 	}
 	_, wait := meter.Take(now, rateErrors, l.PerMinute)

@@ -8,7 +8,7 @@ import (
 	"mime/multipart"
 	"slices"
 
-	"svc"
+	"svc/domain"
 	"svc/http/sentry"
 )
 
@@ -82,7 +82,7 @@ func withMinidump(items []sentry.Item, id string) ([]sentry.Item, []byte) {
 func readForm(contentType string, body []byte) (content []byte, fields map[string]string, err error) {
 	_, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil || parameters["boundary"] == "" {
-		return nil, nil, svc.Invalid(svc.FieldError{Code: "malformed", Message: "The body is no minidump and no form: multipart/form-data with a boundary is needed."})
+		return nil, nil, domain.Invalid(domain.FieldError{Code: "malformed", Message: "The body is no minidump and no form: multipart/form-data with a boundary is needed."})
 	}
 	fields = map[string]string{}
 	form := multipart.NewReader(bytes.NewReader(body), parameters["boundary"])
@@ -92,7 +92,7 @@ func readForm(contentType string, body []byte) (content []byte, fields map[strin
 			break
 		}
 		if err != nil {
-			return nil, nil, svc.Invalid(svc.FieldError{Code: "malformed", Message: "The form cannot be read: " + err.Error()})
+			return nil, nil, domain.Invalid(domain.FieldError{Code: "malformed", Message: "The form cannot be read: " + err.Error()})
 		}
 		limit := int64(maxFormField)
 		if part.FormName() == minidumpField {
@@ -101,7 +101,7 @@ func readForm(contentType string, body []byte) (content []byte, fields map[strin
 		value, err := io.ReadAll(io.LimitReader(part, limit))
 		switch {
 		case err != nil:
-			return nil, nil, svc.Invalid(svc.FieldError{Code: "malformed", Message: "The form cannot be read: " + err.Error()})
+			return nil, nil, domain.Invalid(domain.FieldError{Code: "malformed", Message: "The form cannot be read: " + err.Error()})
 		case part.FormName() == minidumpField || content == nil && sentry.IsMinidump(value):
 			content = value
 		case part.FileName() == "":
@@ -109,7 +109,7 @@ func readForm(contentType string, body []byte) (content []byte, fields map[strin
 		}
 	}
 	if content == nil {
-		return nil, nil, svc.Invalid(svc.FieldError{Field: minidumpField, Code: "missing_value", Message: "The form has no " + minidumpField + "."})
+		return nil, nil, domain.Invalid(domain.FieldError{Field: minidumpField, Code: "missing_value", Message: "The form has no " + minidumpField + "."})
 	}
 	return content, fields, nil
 }

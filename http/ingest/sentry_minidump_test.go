@@ -12,7 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/occurrence"
 	"svc/http/route"
 	"svc/protos"
 )
@@ -20,14 +22,14 @@ import (
 // crashesOf stores the titles of the produced errors.
 type crashesOf struct{ titles []string }
 
-func (l *crashesOf) Produce(_ context.Context, parts []svc.Part) error {
+func (l *crashesOf) Produce(_ context.Context, parts []event.Part) error {
 	for _, part := range parts {
 		var record protos.Record
 		if err := record.UnmarshalVTUnsafe(append([]byte(nil), part.Payload...)); err != nil {
 			return err
 		}
 		for _, o := range record.Occurrences {
-			l.titles = append(l.titles, svc.IssueTitle(o.Name, o.Message)+" of "+o.Release)
+			l.titles = append(l.titles, occurrence.IssueTitle(o.Name, o.Message)+" of "+o.Release)
 		}
 	}
 	return nil
@@ -85,12 +87,12 @@ func TestMinidumpsAreIssues(t *testing.T) {
 			log := &crashesOf{}
 			c := testCollect(&logOf{})
 			c.Log = log
-			environment := svc.Environment{Number: 7}
-			c.Collectors = collectorsOf{svc.HashSecret("public"): {Kind: svc.KeyPublic, KeyID: "k", Environment: environment, Modules: []svc.Module{svc.ModuleErrors}, Origins: []string{"*"}, RetentionDays: 365}}
+			environment := domain.Environment{Number: 7}
+			c.Collectors = collectorsOf{domain.HashSecret("public"): {Kind: domain.KeyPublic, KeyID: "k", Environment: environment, Modules: []domain.Module{domain.ModuleErrors}, Origins: []string{"*"}, RetentionDays: 365}}
 			s := &Sentry{Collect: c, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{PerMinute: 2}}
 			handler, err := route.New(route.Config{
 				Routes: s.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
-				Cursors: svc.NewCursors([]byte("minidumps")), Now: collectNoon,
+				Cursors: domain.NewCursors([]byte("minidumps")), Now: collectNoon,
 			})
 			if err != nil {
 				t.Fatal(err)

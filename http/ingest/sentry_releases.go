@@ -8,27 +8,28 @@ import (
 	"slices"
 	"strconv"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/release"
 	"svc/http/route"
 )
 
 // ReleaseBook stores the releases that build tools report.
 type ReleaseBook interface {
 	// PutRelease creates or changes a release, and reports whether it created it.
-	PutRelease(ctx context.Context, org, version string, patch svc.ReleasePatch) (svc.Release, bool, error)
+	PutRelease(ctx context.Context, org, version string, patch release.Patch) (release.Release, bool, error)
 	// ChangeRelease fails with not_found if the release does not exist, or if app is set and the release does not
 	// belong to it.
-	ChangeRelease(ctx context.Context, org, app, version string, patch svc.ReleasePatch) (svc.Release, error)
+	ChangeRelease(ctx context.Context, org, app, version string, patch release.Patch) (release.Release, error)
 	// Release returns a release; if app is not empty, the release must belong to that application.
-	Release(ctx context.Context, org, app, version string) (svc.Release, error)
+	Release(ctx context.Context, org, app, version string) (release.Release, error)
 	// Releases returns the releases that follow after, the newest first, with the first commit of each, and whether
 	// more follow.
-	Releases(ctx context.Context, org, app string, after *svc.Release, limit int) ([]svc.Release, bool, error)
+	Releases(ctx context.Context, org, app string, after *release.Release, limit int) ([]release.Release, bool, error)
 	// PreviousRelease returns the newest earlier release of the same applications that has commits, nil if there is no
 	// such release.
-	PreviousRelease(ctx context.Context, org, version string) (*svc.Release, error)
+	PreviousRelease(ctx context.Context, org, version string) (*release.Release, error)
 	// AddDeploy notes that a release was deployed to an environment.
-	AddDeploy(ctx context.Context, org, version string, deploy svc.Deploy) (svc.Deploy, error)
+	AddDeploy(ctx context.Context, org, version string, deploy release.Deploy) (release.Deploy, error)
 }
 
 // Releases accepts the reports of sentry-cli about releases, commits and deploys. It requires the same permission as
@@ -45,7 +46,7 @@ type Releases struct {
 type ReleaseCounts interface {
 	// ReleaseCounts returns the counts for releases of an organization, or of one of its applications; a release
 	// without an error is missing.
-	ReleaseCounts(ctx context.Context, org, app string, releases []string) (map[string]svc.ReleaseCount, error)
+	ReleaseCounts(ctx context.Context, org, app string, releases []string) (map[string]release.Count, error)
 }
 
 const (
@@ -70,8 +71,8 @@ func (s *Releases) Routes() []route.Route {
 		for _, given := range slices.Concat(s.orgRows(), s.projectRows()) {
 			row := route.Route{
 				Surface: route.Collect, Method: given.method, Path: base[0] + "/api/0/" + given.path, Operation: base[1] + "." + given.operation,
-				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Read, Summary: given.summary, Handler: given.shape, Also: given.also,
-				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
+				Scope: domain.ScopeWrite, Permission: domain.PermErrorsWrite, Effect: route.Read, Summary: given.summary, Handler: given.shape, Also: given.also,
+				Codes: []domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeNotFound, domain.CodeTooLarge, domain.CodeUnavailable},
 			}
 			row.Raw = func(w *route.Response, r *http.Request) { s.Uploads.serve(w, r, row.Operation, given.serve) }
 			if given.method != http.MethodGet {
@@ -119,7 +120,7 @@ func (s *Releases) app(r *http.Request, up *upload) (string, error) {
 	if slug == "" {
 		return "", nil
 	}
-	_, err := s.Uploads.Applications.Get(r.Context(), svc.AppRef{Org: up.org, App: slug})
+	_, err := s.Uploads.Applications.Get(r.Context(), domain.AppRef{Org: up.org, App: slug})
 	if err == nil {
 		up.app = slug
 	}
@@ -141,15 +142,15 @@ func (s *Releases) read(w *route.Response, r *http.Request, up *upload, into any
 }
 
 // patch returns the changes in a body, after it has found every application in the body.
-func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseSpec) (svc.ReleasePatch, error) {
-	patch := svc.ReleasePatch{
+func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseSpec) (release.Patch, error) {
+	patch := release.Patch{
 		Apps: spec.Projects, Status: spec.Status, Ref: spec.Ref, URL: spec.URL, StartedAt: spec.DateStarted, ReleasedAt: spec.DateReleased, Commits: spec.commits(),
 	}
 	if problems := patch.Validate(); len(problems) > 0 {
-		return patch, svc.Invalid(problems...)
+		return patch, domain.Invalid(problems...)
 	}
 	for _, slug := range spec.Projects {
-		if _, err := s.Uploads.Applications.Get(r.Context(), svc.AppRef{Org: up.org, App: slug}); err != nil {
+		if _, err := s.Uploads.Applications.Get(r.Context(), domain.AppRef{Org: up.org, App: slug}); err != nil {
 			return patch, err
 		}
 	}
@@ -165,7 +166,7 @@ func (s *Releases) patch(r *http.Request, up *upload, app string, spec *releaseS
 // releaseAsked is the release in a request.
 type releaseAsked struct {
 	app, version string // version is the version in the body.
-	patch        svc.ReleasePatch
+	patch        release.Patch
 }
 
 // asked reads the body of a request that creates or changes a release.
@@ -221,11 +222,11 @@ func (s *Releases) change(w *route.Response, r *http.Request, up *upload) (any, 
 }
 
 func (s *Releases) get(_ *route.Response, r *http.Request, up *upload) (any, error) {
-	release, err := s.find(r, up)
+	rel, err := s.find(r, up)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := s.counted(r, up, []svc.Release{release})
+	answers, err := s.counted(r, up, []release.Release{rel})
 	if err != nil {
 		return nil, err
 	}
@@ -233,12 +234,12 @@ func (s *Releases) get(_ *route.Response, r *http.Request, up *upload) (any, err
 }
 
 // counted makes the answers of releases, with the number of errors in each.
-func (s *Releases) counted(r *http.Request, up *upload, list []svc.Release) ([]releaseAnswer, error) {
+func (s *Releases) counted(r *http.Request, up *upload, list []release.Release) ([]releaseAnswer, error) {
 	versions := make([]string, len(list))
 	for i := range list {
 		versions[i] = list[i].Version
 	}
-	var counts map[string]svc.ReleaseCount
+	var counts map[string]release.Count
 	if s.Counts != nil && len(list) > 0 {
 		var err error
 		if counts, err = s.Counts.ReleaseCounts(r.Context(), up.org, r.PathValue("project"), versions); err != nil {
@@ -257,10 +258,10 @@ func (s *Releases) counted(r *http.Request, up *upload, list []svc.Release) ([]r
 }
 
 // find reads the release in the path.
-func (s *Releases) find(r *http.Request, up *upload) (svc.Release, error) {
+func (s *Releases) find(r *http.Request, up *upload) (release.Release, error) {
 	app, err := s.app(r, up)
 	if err != nil {
-		return svc.Release{}, err
+		return release.Release{}, err
 	}
 	return s.Book.Release(r.Context(), up.org, app, r.PathValue("version"))
 }
@@ -275,10 +276,10 @@ func (s *Releases) list(w *route.Response, r *http.Request, up *upload) (any, er
 	if err != nil {
 		return nil, err
 	}
-	limit, problem := svc.ParseLimit(r.URL.Query().Get("per_page"), maxReleasePage, maxReleasePage)
+	limit, problem := domain.ParseLimit(r.URL.Query().Get("per_page"), maxReleasePage, maxReleasePage)
 	if problem != nil {
 		problem.Field = "per_page"
-		return nil, svc.Invalid(*problem)
+		return nil, domain.Invalid(*problem)
 	}
 	list, more, err := s.Book.Releases(r.Context(), up.org, app, after, limit)
 	if err != nil {
@@ -333,7 +334,7 @@ func (s *Releases) deploy(w *route.Response, r *http.Request, up *upload) (any, 
 	if spec.DateFinished != nil {
 		finished = *spec.DateFinished
 	}
-	deploy, err := s.Book.AddDeploy(r.Context(), up.org, version, svc.Deploy{
+	deploy, err := s.Book.AddDeploy(r.Context(), up.org, version, release.Deploy{
 		Environment: spec.Environment, Name: spec.Name, URL: spec.URL, StartedAt: spec.DateStarted, FinishedAt: finished,
 	})
 	if err != nil {

@@ -10,60 +10,61 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/release"
 	"svc/http/ingest"
 	"svc/http/route"
 )
 
 // book is an organization's releases by version.
-type book map[string]svc.Release
+type book map[string]release.Release
 
-func (b book) PutRelease(_ context.Context, _, version string, patch svc.ReleasePatch) (svc.Release, bool, error) {
+func (b book) PutRelease(_ context.Context, _, version string, patch release.Patch) (release.Release, bool, error) {
 	before, known := b[version]
 	if !known {
-		before = svc.NewRelease(version, patch, time.Unix(int64(len(b)), 0).UTC())
+		before = release.NewRelease(version, patch, time.Unix(int64(len(b)), 0).UTC())
 	}
 	b[version] = before.With(patch)
 	return b[version], !known, nil
 }
 
-func (b book) ChangeRelease(ctx context.Context, org, app, version string, patch svc.ReleasePatch) (svc.Release, error) {
+func (b book) ChangeRelease(ctx context.Context, org, app, version string, patch release.Patch) (release.Release, error) {
 	if _, err := b.Release(ctx, org, app, version); err != nil {
-		return svc.Release{}, err
+		return release.Release{}, err
 	}
 	release, _, err := b.PutRelease(ctx, org, version, patch)
 	return release, err
 }
 
-func (b book) Release(_ context.Context, _, _, version string) (svc.Release, error) {
-	release, known := b[version]
+func (b book) Release(_ context.Context, _, _, version string) (release.Release, error) {
+	r, known := b[version]
 	if !known {
-		return svc.Release{}, svc.NotFound("release")
+		return release.Release{}, domain.NotFound("release")
 	}
-	return release, nil
+	return r, nil
 }
 
-func (b book) Releases(_ context.Context, _, _ string, after *svc.Release, limit int) ([]svc.Release, bool, error) {
-	var list []svc.Release
+func (b book) Releases(_ context.Context, _, _ string, after *release.Release, limit int) ([]release.Release, bool, error) {
+	var list []release.Release
 	for _, release := range b {
 		if after == nil || release.CompareCreated(after) > 0 {
 			list = append(list, release)
 		}
 	}
-	slices.SortFunc(list, func(x, y svc.Release) int { return x.CompareCreated(&y) })
+	slices.SortFunc(list, func(x, y release.Release) int { return x.CompareCreated(&y) })
 	return list[:min(limit, len(list))], len(list) > limit, nil
 }
 
-func (b book) PreviousRelease(context.Context, string, string) (*svc.Release, error) {
+func (b book) PreviousRelease(context.Context, string, string) (*release.Release, error) {
 	return nil, nil
 }
 
-func (b book) AddDeploy(ctx context.Context, org, version string, deploy svc.Deploy) (svc.Deploy, error) {
-	release, err := b.Release(ctx, org, "", version)
+func (b book) AddDeploy(ctx context.Context, org, version string, deploy release.Deploy) (release.Deploy, error) {
+	r, err := b.Release(ctx, org, "", version)
 	if err != nil {
-		return svc.Deploy{}, err
+		return release.Deploy{}, err
 	}
-	b[version], deploy = release.WithDeploy(deploy)
+	b[version], deploy = r.WithDeploy(deploy)
 	return deploy, nil
 }
 
@@ -76,7 +77,7 @@ func TestReleasesAreGuardedAndAudited(t *testing.T) {
 	releases := &ingest.Releases{Uploads: ingest.NewUploads(d, d, d, now, "https://example.com"), Book: kept}
 	handler, err := route.New(route.Config{
 		Routes: releases.Routes(), Authority: d, Applications: d, Auditor: d,
-		Cursors: svc.NewCursors([]byte("k")), Now: now, NewID: func(time.Time) string { return "ID" },
+		Cursors: domain.NewCursors([]byte("k")), Now: now, NewID: func(time.Time) string { return "ID" },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -141,14 +142,14 @@ func TestReleasesArePaged(t *testing.T) {
 	releases := &ingest.Releases{Uploads: ingest.NewUploads(d, d, d, time.Now, "https://example.com/"), Book: kept}
 	handler, err := route.New(route.Config{
 		Routes: releases.Routes(), Authority: d, Applications: d, Auditor: d,
-		Cursors: svc.NewCursors([]byte("k")), Now: time.Now, NewID: func(time.Time) string { return "ID" },
+		Cursors: domain.NewCursors([]byte("k")), Now: time.Now, NewID: func(time.Time) string { return "ID" },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
 	for n := range 7 {
-		kept[fmt.Sprint(n)] = svc.NewRelease(fmt.Sprint(n), svc.ReleasePatch{}, time.Unix(int64(n/2), 0)) // Two releases have the same second.
+		kept[fmt.Sprint(n)] = release.NewRelease(fmt.Sprint(n), release.Patch{}, time.Unix(int64(n/2), 0)) // Two releases have the same second.
 		want = append(want, fmt.Sprint(6-n))
 	}
 	var got []string

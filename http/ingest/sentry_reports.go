@@ -5,7 +5,10 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/issue"
+	"svc/domain/metric"
 	"svc/http/sentry"
 	"svc/protos"
 )
@@ -59,10 +62,10 @@ func (s *Sentry) reports(sub *submission, index int, payload []byte) error {
 	return refused
 }
 
-// sessions accepts an item of type session or sessions and makes points of svc.SessionMetric of it. The SDK gets no
+// sessions accepts an item of type session or sessions and makes points of issue.SessionMetric of it. The SDK gets no
 // error for an unreadable item, since it could not fix it.
 func (s *Sentry) sessions(sub *submission, index int, payload []byte, parse func(payload []byte) ([]sentry.Sessions, error)) {
-	if !slices.Contains(sub.collector.Modules, svc.ModuleErrors) {
+	if !slices.Contains(sub.collector.Modules, domain.ModuleErrors) {
 		return
 	}
 	counted, err := parse(payload)
@@ -73,16 +76,16 @@ func (s *Sentry) sessions(sub *submission, index int, payload []byte, parse func
 	sum := sumJSON(payload)
 	for n, one := range counted {
 		at := one.At
-		if at.After(sub.now.Add(svc.FutureTolerance)) || !sub.isKept(at.UnixMilli()) {
+		if at.After(sub.now.Add(event.FutureTolerance)) || !sub.isKept(at.UnixMilli()) {
 			at = sub.now
 		}
 		point := &protos.MetricPoint{
-			Id: one.ID, TsMs: at.UnixMilli(), Name: svc.SessionMetric, Kind: string(svc.MetricCounter), Values: []float64{float64(one.Count)},
+			Id: one.ID, TsMs: at.UnixMilli(), Name: issue.SessionMetric, Kind: string(metric.Counter), Values: []float64{float64(one.Count)},
 		}
 		if point.Id == "" {
 			point.Id = sub.derivedID(pointPrefix+strconv.Itoa(n)+"_", sum, at.Format(time.RFC3339Nano), index, false)
 		}
-		labels := []svc.Label{{Key: "release", Value: one.Release}, {Key: "status", Value: string(one.Status)}}
+		labels := []metric.Label{{Key: "release", Value: one.Release}, {Key: "status", Value: string(one.Status)}}
 		if code, message := sub.putPoint(point, labels); code != "" {
 			sub.reject(index, code, message)
 		}

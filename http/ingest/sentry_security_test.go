@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -35,13 +35,13 @@ func TestReportsAreCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := testCollect(&logOf{})
-			environment := svc.Environment{Number: 7}
-			c.Collectors = collectorsOf{svc.HashSecret("public"): {Kind: svc.KeyPublic, KeyID: "k", Environment: environment, Modules: []svc.Module{svc.ModuleErrors}, Origins: []string{"*"}, RetentionDays: 365}}
+			environment := domain.Environment{Number: 7}
+			c.Collectors = collectorsOf{domain.HashSecret("public"): {Kind: domain.KeyPublic, KeyID: "k", Environment: environment, Modules: []domain.Module{domain.ModuleErrors}, Origins: []string{"*"}, RetentionDays: 365}}
 			s := &Sentry{Collect: c, Spool: spoolOf{}, Metrics: NewSentryMetrics(prometheus.NewRegistry()), Limiter: &ErrorLimiter{PerMinute: 2}}
 			request := httptest.NewRequest(http.MethodPost, "/sentry/api/"+environment.IngestID()+"/security/?sentry_key=public", strings.NewReader(tc.body))
 			handler, err := route.New(route.Config{
 				Routes: s.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
-				Cursors: svc.NewCursors([]byte("reports")), Now: collectNoon,
+				Cursors: domain.NewCursors([]byte("reports")), Now: collectNoon,
 			})
 			if err != nil {
 				t.Fatal(err)

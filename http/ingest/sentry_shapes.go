@@ -6,21 +6,22 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/release"
 	"svc/http/route"
 )
 
 // releaseSpec is a release as a build tool announces it.
 type releaseSpec struct {
-	Version      string            `json:"version" doc:"The release; for new ones."`
-	Projects     []string          `json:"projects" doc:"Slugs of applications; they are added to those of the release."`
-	Status       svc.ReleaseStatus `json:"status" enum:"open,archived"`
-	Ref          string            `json:"ref"`
-	URL          string            `json:"url"`
-	DateStarted  *time.Time        `json:"dateStarted"`
-	DateReleased *time.Time        `json:"dateReleased" doc:"When it was released; this finalizes it."`
-	Commits      *[]commitSpec     `json:"commits" doc:"The commits of the release, the newest first; they replace those that are kept."`
-	Refs         []refSpec         `json:"refs" doc:"One commit per repository, in place of commits."`
+	Version      string         `json:"version" doc:"The release; for new ones."`
+	Projects     []string       `json:"projects" doc:"Slugs of applications; they are added to those of the release."`
+	Status       release.Status `json:"status" enum:"open,archived"`
+	Ref          string         `json:"ref"`
+	URL          string         `json:"url"`
+	DateStarted  *time.Time     `json:"dateStarted"`
+	DateReleased *time.Time     `json:"dateReleased" doc:"When it was released; this finalizes it."`
+	Commits      *[]commitSpec  `json:"commits" doc:"The commits of the release, the newest first; they replace those that are kept."`
+	Refs         []refSpec      `json:"refs" doc:"One commit per repository, in place of commits."`
 }
 
 // commitSpec is a commit as sentry-cli reads it from a repository on disk.
@@ -50,20 +51,20 @@ type deploySpec struct {
 
 // releaseAnswer is a release as sentry-cli reads it.
 type releaseAnswer struct {
-	Version      string            `json:"version"`
-	ShortVersion string            `json:"shortVersion"`
-	Status       svc.ReleaseStatus `json:"status" open:"true"`
-	Ref          *string           `json:"ref"`
-	URL          *string           `json:"url"`
-	DateCreated  route.Time        `json:"dateCreated"`
-	DateStarted  *route.Time       `json:"dateStarted"`
-	DateReleased *route.Time       `json:"dateReleased"`
-	Projects     []releaseProject  `json:"projects"`
-	LastCommit   *commitAnswer     `json:"lastCommit"`
-	DeployCount  int               `json:"deployCount"`
-	NewGroups    int               `json:"newGroups" doc:"How many issues occurred in this release first; counted where releases are read."`
-	FirstEvent   *route.Time       `json:"firstEvent"`
-	LastEvent    *route.Time       `json:"lastEvent"`
+	Version      string           `json:"version"`
+	ShortVersion string           `json:"shortVersion"`
+	Status       release.Status   `json:"status" open:"true"`
+	Ref          *string          `json:"ref"`
+	URL          *string          `json:"url"`
+	DateCreated  route.Time       `json:"dateCreated"`
+	DateStarted  *route.Time      `json:"dateStarted"`
+	DateReleased *route.Time      `json:"dateReleased"`
+	Projects     []releaseProject `json:"projects"`
+	LastCommit   *commitAnswer    `json:"lastCommit"`
+	DeployCount  int              `json:"deployCount"`
+	NewGroups    int              `json:"newGroups" doc:"How many issues occurred in this release first; counted where releases are read."`
+	FirstEvent   *route.Time      `json:"firstEvent"`
+	LastEvent    *route.Time      `json:"lastEvent"`
 }
 
 type releaseProject struct {
@@ -152,30 +153,30 @@ type (
 )
 
 // commits returns the commits of a body, nil if it has none.
-func (s *releaseSpec) commits() *[]svc.Commit {
+func (s *releaseSpec) commits() *[]release.Commit {
 	if s.Commits == nil && len(s.Refs) == 0 {
 		return nil
 	}
-	all := []svc.Commit{}
+	all := []release.Commit{}
 	if s.Commits != nil {
 		for _, c := range *s.Commits {
-			all = append(all, svc.Commit{ID: c.ID, Repository: c.Repository, Message: c.Message, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail, At: c.Timestamp})
+			all = append(all, release.Commit{ID: c.ID, Repository: c.Repository, Message: c.Message, AuthorName: c.AuthorName, AuthorEmail: c.AuthorEmail, At: c.Timestamp})
 		}
 	} else {
 		for _, ref := range s.Refs {
-			all = append(all, svc.Commit{ID: ref.Commit, Repository: ref.Repository})
+			all = append(all, release.Commit{ID: ref.Commit, Repository: ref.Repository})
 		}
 	}
 	return &all
 }
 
 // releaseCursor writes the position of a release in a list.
-func releaseCursor(release *svc.Release) string {
+func releaseCursor(release *release.Release) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(release.CreatedAt.UnixNano(), 10) + ":" + release.Version))
 }
 
 // parseReleaseCursor reads the position of a release in a list, nil for the beginning.
-func parseReleaseCursor(cursor string) (*svc.Release, error) {
+func parseReleaseCursor(cursor string) (*release.Release, error) {
 	if cursor == "" {
 		return nil, nil
 	}
@@ -183,12 +184,12 @@ func parseReleaseCursor(cursor string) (*svc.Release, error) {
 	nanos, version, found := strings.Cut(string(text), ":")
 	created, badNumber := strconv.ParseInt(nanos, 10, 64)
 	if err != nil || badNumber != nil || !found {
-		return nil, svc.Invalid(svc.FieldError{Field: "cursor", Code: "invalid_value", Message: "The cursor is none of this list."})
+		return nil, domain.Invalid(domain.FieldError{Field: "cursor", Code: "invalid_value", Message: "The cursor is none of this list."})
 	}
-	return &svc.Release{Version: version, CreatedAt: time.Unix(0, created).UTC()}, nil
+	return &release.Release{Version: version, CreatedAt: time.Unix(0, created).UTC()}, nil
 }
 
-func answerRelease(r *svc.Release) releaseAnswer {
+func answerRelease(r *release.Release) releaseAnswer {
 	answer := releaseAnswer{
 		Version: r.Version, ShortVersion: r.Version, Status: r.Status, Ref: nonEmpty(r.Ref), URL: nonEmpty(r.URL), DateCreated: route.Time(r.CreatedAt),
 		DateStarted: route.TimeOf(r.StartedAt), DateReleased: route.TimeOf(r.ReleasedAt), Projects: []releaseProject{}, DeployCount: len(r.Deploys),
@@ -203,7 +204,7 @@ func answerRelease(r *svc.Release) releaseAnswer {
 	return answer
 }
 
-func answerCommit(c *svc.Commit) commitAnswer {
+func answerCommit(c *release.Commit) commitAnswer {
 	answer := commitAnswer{ID: c.ID, Message: c.Message, DateCreated: route.TimeOf(c.At), Author: commitAuthorAnswer{Name: c.AuthorName, Email: c.AuthorEmail}}
 	if c.Repository != "" {
 		answer.Repository = &commitRepository{Name: c.Repository}
@@ -211,7 +212,7 @@ func answerCommit(c *svc.Commit) commitAnswer {
 	return answer
 }
 
-func answerDeploy(d *svc.Deploy) deployAnswer {
+func answerDeploy(d *release.Deploy) deployAnswer {
 	return deployAnswer{
 		ID: strconv.Itoa(d.ID), Environment: d.Environment, Name: nonEmpty(d.Name), URL: nonEmpty(d.URL),
 		DateStarted: route.TimeOf(d.StartedAt), DateFinished: route.Time(d.FinishedAt),

@@ -16,7 +16,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
 	"svc/http/admission"
 	"svc/http/route"
 	"svc/http/sentry"
@@ -25,7 +26,7 @@ import (
 // Artifacts stores the uploads of build tools.
 type Artifacts interface {
 	// PutSourceMaps stores maps of an application; they can be found when it returns nil.
-	PutSourceMaps(ctx context.Context, app string, at time.Time, maps []svc.SourceMap) error
+	PutSourceMaps(ctx context.Context, app string, at time.Time, maps []issue.SourceMap) error
 	// PutChunk stores a chunk of an upload for a day.
 	PutChunk(ctx context.Context, org, sha1 string, at time.Time, content []byte) error
 	// ReleaseChunks deletes chunks that were assembled.
@@ -43,7 +44,7 @@ type Artifacts interface {
 // Applications finds the applications of uploads.
 type Applications interface {
 	// Get fails with not_found if the application does not exist.
-	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+	Get(ctx context.Context, ref domain.AppRef) (domain.Application, error)
 }
 
 // Uploads accepts source maps from sentry-cli and the plugins of bundlers: they request the terms of chunks, send the
@@ -101,8 +102,8 @@ func (u *Uploads) Routes() []route.Route {
 			}
 			rows = append(rows, route.Route{
 				Surface: route.Collect, Method: method, Path: base[0] + "/api/0/organizations/{org}/" + path, Operation: base[1] + "." + operation,
-				Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: effect, Summary: summary, Handler: shape,
-				Codes: []svc.Code{svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeTooLarge, svc.CodeUnavailable},
+				Scope: domain.ScopeWrite, Permission: domain.PermErrorsWrite, Effect: effect, Summary: summary, Handler: shape,
+				Codes: []domain.Code{domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeNotFound, domain.CodeTooLarge, domain.CodeUnavailable},
 				Raw:   func(w *route.Response, r *http.Request) { u.serve(w, r, base[1]+"."+operation, serve) },
 			})
 		}
@@ -123,7 +124,7 @@ func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, se
 	grant, err := u.authorize(w, r, up.org)
 	if err == nil {
 		answer, err = serve(w, r, up)
-	} else if svc.CodeOf(err) == svc.CodeNotFound {
+	} else if domain.CodeOf(err) == domain.CodeNotFound {
 		up.org = "" // A foreign caller must not write into the organization's audit.
 	}
 	if err != nil {
@@ -131,7 +132,7 @@ func (u *Uploads) serve(w *route.Response, r *http.Request, operation string, se
 	} else {
 		writeUpload(w, r, answer)
 	}
-	if r.Method != http.MethodGet && grant.Token.ID != "" && svc.CodeOf(err) != svc.CodeRateLimited {
+	if r.Method != http.MethodGet && grant.Token.ID != "" && domain.CodeOf(err) != domain.CodeRateLimited {
 		w.Audit(r, operation, grant, up.org, up.app, up.note, err)
 	}
 }
@@ -148,22 +149,22 @@ func writeUpload(w *route.Response, r *http.Request, answer any) {
 }
 
 // authorize accepts tokens that may write errors in the organization.
-func (u *Uploads) authorize(w *route.Response, r *http.Request, org string) (svc.Grant, error) {
+func (u *Uploads) authorize(w *route.Response, r *http.Request, org string) (domain.Grant, error) {
 	secret, err := route.AccessToken(r)
 	if err != nil {
-		return svc.Grant{}, err
+		return domain.Grant{}, err
 	}
-	grant, rate, err := u.Authority.Authorize(r.Context(), secret.Reveal(), svc.RateDefault, org)
+	grant, rate, err := u.Authority.Authorize(r.Context(), secret.Reveal(), domain.RateDefault, org)
 	w.TellRate(rate)
 	switch {
-	case svc.CodeOf(err) == svc.CodeNotFound:
-		return grant, svc.NotFound("organization")
+	case domain.CodeOf(err) == domain.CodeNotFound:
+		return grant, domain.NotFound("organization")
 	case err != nil:
 		return grant, err
-	case !grant.HasScope(svc.ScopeWrite) || !grant.May(svc.PermErrorsWrite):
-		return grant, &svc.Error{
-			Code: svc.CodeForbidden, Message: "The token lacks the scope write or the permission errors.write.",
-			Required: &svc.Required{Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite},
+	case !grant.HasScope(domain.ScopeWrite) || !grant.May(domain.PermErrorsWrite):
+		return grant, &domain.Error{
+			Code: domain.CodeForbidden, Message: "The token lacks the scope write or the permission errors.write.",
+			Required: &domain.Required{Scope: domain.ScopeWrite, Permission: domain.PermErrorsWrite},
 		}
 	}
 	return grant, nil
@@ -257,10 +258,10 @@ func readJSON(w *route.Response, r *http.Request, limit int64, into any) error {
 		return tooLarge("The body is over %d bytes.", limit)
 	}
 	if err == nil {
-		err = svc.DecodeJSON(body, into)
+		err = domain.DecodeJSON(body, into)
 	}
 	switch {
-	case errors.Is(err, svc.ErrTooDeep):
+	case errors.Is(err, domain.ErrTooDeep):
 		return malformed(err)
 	case err != nil:
 		return malformed(errors.New("the body is not the JSON object that is expected"))
@@ -286,7 +287,7 @@ func (u *Uploads) assemble(w *route.Response, r *http.Request, up *upload) (any,
 	}
 	var apps []string
 	for _, slug := range spec.Projects {
-		app, err := u.Applications.Get(r.Context(), svc.AppRef{Org: up.org, App: slug})
+		app, err := u.Applications.Get(r.Context(), domain.AppRef{Org: up.org, App: slug})
 		if err != nil {
 			return nil, err
 		}
@@ -336,12 +337,12 @@ func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spe
 	if err != nil {
 		return err
 	}
-	maps := make([]svc.SourceMap, 0, len(bundle.Maps))
+	maps := make([]issue.SourceMap, 0, len(bundle.Maps))
 	for _, one := range bundle.Maps {
 		if err := u.check(&one); err != nil {
 			return err
 		}
-		maps = append(maps, svc.SourceMap{
+		maps = append(maps, issue.SourceMap{
 			DebugID: one.DebugID, URL: one.URL, Release: cmp.Or(spec.Version, bundle.Release), Dist: cmp.Or(spec.Dist, bundle.Dist), Content: one.Content,
 		})
 	}
@@ -349,7 +350,7 @@ func (u *Uploads) keepBundle(ctx context.Context, org string, apps []string, spe
 }
 
 // putMaps stores the source maps of a bundle, and deletes its chunks.
-func (u *Uploads) putMaps(ctx context.Context, org string, apps []string, maps []svc.SourceMap, pieces []string) error {
+func (u *Uploads) putMaps(ctx context.Context, org string, apps []string, maps []issue.SourceMap, pieces []string) error {
 	var size int64
 	for n := range maps {
 		size += int64(len(maps[n].Content) * len(maps[n].Keys()))

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/share"
 	"svc/http/ingest"
 	"svc/http/route"
 )
@@ -19,8 +21,8 @@ import (
 // depot is an organization with one application, a member's token, and the uploads.
 type depot struct {
 	chunks map[string][]byte
-	maps   map[string][]svc.SourceMap
-	audit  []svc.AuditRow
+	maps   map[string][]issue.SourceMap
+	audit  []domain.AuditRow
 	// elsewhere and mapBytes are the bytes that are stored already.
 	elsewhere, mapBytes int64
 }
@@ -29,43 +31,43 @@ type depot struct {
 func tokenOf(name string) string {
 	random := make([]byte, 32)
 	copy(random, name)
-	return svc.MintSecret(svc.TokenPersonal.Prefix(), random).Reveal()
+	return domain.MintSecret(domain.TokenPersonal.Prefix(), random).Reveal()
 }
 
-func (d *depot) Authorize(_ context.Context, secret string, _ svc.RateClass, org string) (svc.Grant, svc.RateState, error) {
-	grant := svc.Grant{
-		Token:       svc.Token{ID: "tok_1", Kind: svc.TokenPersonal, User: &svc.User{ID: "usr_1"}, Scopes: []svc.Scope{svc.ScopeRead, svc.ScopeWrite}},
-		Permissions: svc.EffectivePermissions(svc.RoleMember, svc.Scopes()),
+func (d *depot) Authorize(_ context.Context, secret string, _ domain.RateClass, org string) (domain.Grant, domain.RateState, error) {
+	grant := domain.Grant{
+		Token:       domain.Token{ID: "tok_1", Kind: domain.TokenPersonal, User: &domain.User{ID: "usr_1"}, Scopes: []domain.Scope{domain.ScopeRead, domain.ScopeWrite}},
+		Permissions: domain.EffectivePermissions(domain.RoleMember, domain.Scopes()),
 	}
 	switch {
 	case secret == tokenOf("reader"):
-		grant.Token.Scopes = []svc.Scope{svc.ScopeRead}
+		grant.Token.Scopes = []domain.Scope{domain.ScopeRead}
 	case secret != tokenOf("writer"):
-		return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "unknown")
+		return domain.Grant{}, domain.RateState{}, domain.Errorf(domain.CodeUnauthorized, "unknown")
 	case org != "acme":
-		return grant, svc.RateState{}, svc.NotFound("organization")
+		return grant, domain.RateState{}, domain.NotFound("organization")
 	}
-	return grant, svc.RateState{Class: svc.RateDefault, Quota: 600, Window: time.Minute, Remaining: 599, Reset: time.Second}, nil
+	return grant, domain.RateState{Class: domain.RateDefault, Quota: 600, Window: time.Minute, Remaining: 599, Reset: time.Second}, nil
 }
 
-func (d *depot) Get(_ context.Context, ref svc.AppRef) (svc.Application, error) {
+func (d *depot) Get(_ context.Context, ref domain.AppRef) (domain.Application, error) {
 	if ref.App != "web" {
-		return svc.Application{}, svc.NotFound("application")
+		return domain.Application{}, domain.NotFound("application")
 	}
-	return svc.Application{ID: "app_1"}, nil
+	return domain.Application{ID: "app_1"}, nil
 }
 
-func (d *depot) Read(ctx context.Context, ref svc.AppRef, _ svc.AppPart) (svc.Application, svc.AppParts, error) {
+func (d *depot) Read(ctx context.Context, ref domain.AppRef, _ share.AppPart) (domain.Application, share.AppParts, error) {
 	app, err := d.Get(ctx, ref)
-	return app, svc.AppParts{}, err
+	return app, share.AppParts{}, err
 }
 
-func (d *depot) Append(_ context.Context, row svc.AuditRow) error {
+func (d *depot) Append(_ context.Context, row domain.AuditRow) error {
 	d.audit = append(d.audit, row)
 	return nil
 }
 
-func (d *depot) PutSourceMaps(_ context.Context, app string, _ time.Time, maps []svc.SourceMap) error {
+func (d *depot) PutSourceMaps(_ context.Context, app string, _ time.Time, maps []issue.SourceMap) error {
 	d.maps[app] = append(d.maps[app], maps...)
 	return nil
 }
@@ -111,11 +113,11 @@ func TestUploadsLeaveAuditRows(t *testing.T) {
 	hash := sha1.Sum(bundle)
 	sum := hex.EncodeToString(hash[:])
 	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	d := &depot{chunks: map[string][]byte{}, maps: map[string][]svc.SourceMap{}}
+	d := &depot{chunks: map[string][]byte{}, maps: map[string][]issue.SourceMap{}}
 	now := func() time.Time { return noon }
 	handler, err := route.New(route.Config{
 		Routes: ingest.NewUploads(d, d, d, now, "").Routes(), Authority: d, Applications: d, Auditor: d,
-		Cursors: svc.NewCursors([]byte("k")), Now: now, NewID: func(time.Time) string { return "ID" },
+		Cursors: domain.NewCursors([]byte("k")), Now: now, NewID: func(time.Time) string { return "ID" },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -124,8 +126,8 @@ func TestUploadsLeaveAuditRows(t *testing.T) {
 	spec := func(project string) string {
 		return `{"checksum":"` + sum + `","chunks":["` + sum + `"],"projects":["` + project + `"],"version":"shop@1"}`
 	}
-	row := svc.AuditRow{
-		At: noon, Org: "acme", RequestID: "req_ID", Method: "POST", Status: 200, TokenID: "tok_1", TokenKind: svc.TokenPersonal, UserID: "usr_1",
+	row := domain.AuditRow{
+		At: noon, Org: "acme", RequestID: "req_ID", Method: "POST", Status: 200, TokenID: "tok_1", TokenKind: domain.TokenPersonal, UserID: "usr_1",
 	}
 	for _, c := range []struct {
 		method, secret, path, body string
@@ -153,11 +155,11 @@ func TestUploadsLeaveAuditRows(t *testing.T) {
 		if told := response.Header().Get("RateLimit"); c.secret == "writer" && told != `"default";r=599;t=1` {
 			t.Errorf("%s %s tells the limit %q", c.method, c.path, told)
 		}
-		var want []svc.AuditRow
+		var want []domain.AuditRow
 		if c.method == "POST" && c.status != 401 {
 			row.Path, row.Status, row.App, row.Detail = request.URL.Path, c.status, c.app, c.detail
 			row.Operation = map[bool]string{true: "sentry.uploads.chunks", false: "sentry.uploads.assemble"}[c.path == "chunk-upload"]
-			want = []svc.AuditRow{row}
+			want = []domain.AuditRow{row}
 		}
 		if !slices.Equal(d.audit, want) {
 			t.Errorf("%s %s: the audit has\n%+v, want\n%+v", c.method, c.path, d.audit, want)
@@ -177,10 +179,10 @@ func TestUploadsAreBounded(t *testing.T) {
 	}
 	hash := sha1.Sum(bundle)
 	sum := hex.EncodeToString(hash[:])
-	d := &depot{chunks: map[string][]byte{}, maps: map[string][]svc.SourceMap{}}
+	d := &depot{chunks: map[string][]byte{}, maps: map[string][]issue.SourceMap{}}
 	handler, err := route.New(route.Config{
 		Routes: ingest.NewUploads(d, d, d, time.Now, "").Routes(), Authority: d, Applications: d, Auditor: d,
-		Cursors: svc.NewCursors([]byte("k")), Now: time.Now, NewID: func(time.Time) string { return "ID" },
+		Cursors: domain.NewCursors([]byte("k")), Now: time.Now, NewID: func(time.Time) string { return "ID" },
 	})
 	if err != nil {
 		t.Fatal(err)

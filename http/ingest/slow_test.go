@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/http/admission"
 )
 
@@ -70,9 +70,9 @@ func TestSlowBodies(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			handler, collectors := admittingWith(t, discard{}, admission.New(256<<20), 1)
-			secret := *collectors[svc.HashSecret("key0")]
-			secret.Kind, secret.KeyID = svc.KeySecret, "secret"
-			collectors[svc.HashSecret("secret")] = &secret
+			secret := *collectors[domain.HashSecret("key0")]
+			secret.Kind, secret.KeyID = domain.KeySecret, "secret"
+			collectors[domain.HashSecret("secret")] = &secret
 			server := httptest.NewServer(handler)
 			t.Cleanup(server.CloseClientConnections)
 			open, refused := slowBodies(t, server, "127.0.0.1", c.path, c.key, c.sent)

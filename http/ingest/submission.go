@@ -10,7 +10,11 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
+	"svc/domain/telemetry"
 	"svc/http/admission"
 	"svc/http/route"
 	"svc/protos"
@@ -27,7 +31,7 @@ type submission struct {
 	reserved admission.Reservation
 
 	// From the key: its permissions, and the visitor of the connection, if the connection is a visitor's.
-	collector *svc.Collector
+	collector *domain.Collector
 	userAgent string
 	remoteIP  string
 
@@ -50,7 +54,7 @@ type submission struct {
 	event      protos.Event
 	campaign   protos.Campaign
 	point      protos.MetricPoint
-	labels     []svc.Label
+	labels     []metric.Label
 	properties []byte
 	screenRaw  []byte
 	screen     string
@@ -64,18 +68,18 @@ type submission struct {
 	// The accepted items, by partition, and the rejected ones. touched are the partitions with a payload.
 	payloads [][]byte
 	touched  []int
-	parts    []svc.Part
+	parts    []event.Part
 	accepted int
-	rejected []svc.Rejection
+	rejected []ingest.Rejection
 
 	// telemetry is the policy of the environment; signal is the signal of the item that is being checked. named is the
 	// environment in a request without a valid key, 0 if it names none. dropped counts the items that the policy drops
 	// and the answer counts as accepted; counts are the items that do not enter the log.
-	telemetry *svc.TelemetryState
-	signal    svc.Signal
+	telemetry *telemetry.State
+	signal    ingest.Signal
 	named     uint64
 	dropped   int
-	counts    svc.UsageCounts
+	counts    ingest.UsageCounts
 
 	// The answer. answered is the id in the answer to an SDK of Sentry, pause the time that it must wait.
 	out      []byte

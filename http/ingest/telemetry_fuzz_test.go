@@ -13,7 +13,10 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/metric"
+	"svc/domain/telemetry"
 	"svc/http/route"
 	"svc/protos"
 )
@@ -21,16 +24,16 @@ import (
 // measuring returns a collector with a key that may send metrics, with narrow limits.
 func measuring(log *logOf) *Collect {
 	c := testCollect(log)
-	c.Collectors = collectorsOf{svc.HashSecret("secret"): {
-		Kind: svc.KeySecret, Environment: svc.Environment{Number: 7}, Modules: []svc.Module{svc.ModuleMetrics}, RetentionDays: 365,
+	c.Collectors = collectorsOf{domain.HashSecret("secret"): {
+		Kind: domain.KeySecret, Environment: domain.Environment{Number: 7}, Modules: []domain.Module{domain.ModuleMetrics}, RetentionDays: 365,
 	}}
 	c.Policies = policiesOf{7: narrowPolicy(1)}
 	return c
 }
 
 // narrowPolicy permits few series and labels.
-func narrowPolicy(series int) svc.TelemetryPolicy {
-	policy := svc.DefaultTelemetryPolicy()
+func narrowPolicy(series int) telemetry.Policy {
+	policy := telemetry.DefaultTelemetryPolicy()
 	policy.Metrics.MaxSeries, policy.Metrics.MaxLabelsPerSeries, policy.Metrics.LabelDenylist = series, 2, []string{"secret"}
 	return policy
 }
@@ -64,10 +67,10 @@ func checkPoints(t *testing.T, sub *submission, log *logOf) {
 				t.Errorf("a number of %v", p)
 			}
 		}
-		if p.Name == "" || len(p.Name) > svc.MaxNameBytes || len(p.Labels) > 4 || p.Environment != 7 || p.Series != protos.SeriesNumber(7, p.Name, p.Labels) {
+		if p.Name == "" || len(p.Name) > event.MaxNameBytes || len(p.Labels) > 4 || p.Environment != 7 || p.Series != protos.SeriesNumber(7, p.Name, p.Labels) {
 			t.Errorf("a point beyond the limits: %v", p)
 		}
-		if len(p.Values) == 0 && p.Count == 0 && !p.Cumulative && p.Kind != string(svc.MetricHistogram) {
+		if len(p.Values) == 0 && p.Count == 0 && !p.Cumulative && p.Kind != string(metric.MetricHistogram) {
 			t.Errorf("a point that says nothing: %v", p)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	writev2 "github.com/prometheus/client_golang/exp/api/remote/genproto/v2"
 	"google.golang.org/protobuf/proto"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 	"svc/http/route"
 )
 
@@ -72,7 +73,7 @@ func telemetrySteps(t *testing.T) []telemetryStep {
 			`{"type":"metric","name":"a","kind":"gauge"},{"type":"metric","name":"a","kind":"gauge","value":1,"labels":{"x":1,"y":2,"z":3}},{"type":"vital","name":"FID","value":1},` +
 			`{"type":"metric","name":"a","kind":"gauge","value":"1"},{"type":"metric","name":"a","kind":"gauge","count":2},{"type":"metric","name":"a","kind":"histogram","count":0},` +
 			`{"type":"metric","name":"a","kind":"histogram","count":3,"buckets":{"bounds":[2,1],"counts":[1,1,1]}},{"type":"metric","name":"a","kind":"histogram","count":4,"buckets":{"bounds":[1],"counts":[1,2]}},` +
-			`{"type":"metric","name":"a","kind":"gauge","value":1,"ts":"2001-01-01T00:00:00Z"},{"type":"metric","name":"` + strings.Repeat("n", svc.MaxNameBytes+1) + `","kind":"gauge","value":1}]}`)},
+			`{"type":"metric","name":"a","kind":"gauge","value":1,"ts":"2001-01-01T00:00:00Z"},{"type":"metric","name":"` + strings.Repeat("n", event.MaxNameBytes+1) + `","kind":"gauge","value":1}]}`)},
 		{"native all rejected", native, "secret", asJSON, "", []byte(`{"name":"a","kind":"median","value":1}`)},
 		{"native wrong types", native, "secret", asJSON, "", []byte(`[1,null,{"ts":5},{"kind":true},{"values":3},{"values":["x"]},{"count":-1},{"count":1.5},{"buckets":[{"le":1}]},{"labels":["a"]},{"value":1e999}]`)},
 		{"native a text", native, "secret", asJSON, "", []byte(`"x"`)},
@@ -111,12 +112,12 @@ func telemetrySteps(t *testing.T) []telemetryStep {
 // TestGoldenTelemetry compares the answers of native points, OTLP and remote write.
 func TestGoldenTelemetry(t *testing.T) {
 	collect := measuring(&logOf{})
-	away := measuring(&logOf{err: svc.Errorf(svc.CodeUnavailable, "The log does not answer.")})
+	away := measuring(&logOf{err: domain.Errorf(domain.CodeUnavailable, "The log does not answer.")})
 	keys := collect.Collectors.(collectorsOf)
-	full, web := *keys[svc.HashSecret("secret")], *keys[svc.HashSecret("secret")]
-	full.Environment.Number, web.Modules = 8, []svc.Module{svc.ModuleAnalytics}
+	full, web := *keys[domain.HashSecret("secret")], *keys[domain.HashSecret("secret")]
+	full.Environment.Number, web.Modules = 8, []domain.Module{domain.ModuleAnalytics}
 	collect.Policies.(policiesOf)[8] = narrowPolicy(0)
-	keys[svc.HashSecret("full")], keys[svc.HashSecret("web")] = &full, &web
+	keys[domain.HashSecret("full")], keys[domain.HashSecret("web")] = &full, &web
 	var out strings.Builder
 	for _, step := range telemetrySteps(t) {
 		of, key := collect, step.key
@@ -125,7 +126,7 @@ func TestGoldenTelemetry(t *testing.T) {
 		}
 		handler, err := route.New(route.Config{
 			Routes: of.Routes(), Authority: struct{ route.Authority }{}, Applications: struct{ route.Applications }{},
-			Cursors: svc.NewCursors([]byte("telemetry")), Now: collectNoon, PublicURL: "https://svc.example",
+			Cursors: domain.NewCursors([]byte("telemetry")), Now: collectNoon, PublicURL: "https://svc.example",
 		})
 		if err != nil {
 			t.Fatal(err)

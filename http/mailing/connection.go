@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/campaign"
 	"svc/http/outbound"
 )
 
@@ -23,17 +24,17 @@ type Mailer struct {
 }
 
 // Ready reports whether a channel has a sender.
-func (m *Mailer) Ready(channel svc.CampaignChannel) bool {
-	return channel == svc.ChannelMail && m.Server.Server != "" && m.Links.Base != ""
+func (m *Mailer) Ready(channel campaign.Channel) bool {
+	return channel == campaign.ChannelMail && m.Server.Server != "" && m.Links.Base != ""
 }
 
 // Check returns the problems of a content that prevent sending it.
-func (m *Mailer) Check(content *svc.CampaignContent) []svc.FieldError { return checkLinks(content) }
+func (m *Mailer) Check(content *campaign.Content) []domain.FieldError { return checkLinks(content) }
 
 // Letter prepares the messages of a campaign.
-func (m *Mailer) Letter(ref svc.AppRef, campaign *svc.Mailing) (*Letter, error) {
+func (m *Mailer) Letter(ref domain.AppRef, campaign *campaign.Mailing) (*Letter, error) {
 	if problems := checkLinks(&campaign.Content); len(problems) > 0 {
-		return nil, svc.Invalid(problems...)
+		return nil, domain.Invalid(problems...)
 	}
 	return newLetter(ref, campaign, m.Server.From, m.Links, m.Now), nil
 }
@@ -63,9 +64,9 @@ func (c *Connection) within(ctx context.Context) func() bool {
 }
 
 // Offer names the sender and the recipient of a message.
-func (c *Connection) Offer(ctx context.Context, from, to string) svc.MailReply {
+func (c *Connection) Offer(ctx context.Context, from, to string) campaign.MailReply {
 	if c.over {
-		return svc.MailReply{Verdict: svc.MailBroken, Text: "the mail server has ended the connection"}
+		return campaign.MailReply{Verdict: campaign.MailBroken, Text: "the mail server has ended the connection"}
 	}
 	defer c.within(ctx)()
 	if c.offered {
@@ -76,24 +77,24 @@ func (c *Connection) Offer(ctx context.Context, from, to string) svc.MailReply {
 	c.offered = true
 	if err := c.client.Mail(from); err != nil {
 		if code, text := answered(err); code >= 500 {
-			return svc.MailReply{Verdict: svc.MailSenderRefused, Text: text}
+			return campaign.MailReply{Verdict: campaign.MailSenderRefused, Text: text}
 		}
 		return c.broken(err) // The server accepts nothing at the moment.
 	}
 	if err := c.client.Rcpt(to); err != nil {
 		return c.judged(err, true)
 	}
-	return svc.MailReply{}
+	return campaign.MailReply{}
 }
 
 // Send sends the message after its recipient was accepted.
-func (c *Connection) Send(ctx context.Context, message []byte) svc.MailReply {
+func (c *Connection) Send(ctx context.Context, message []byte) campaign.MailReply {
 	defer c.within(ctx)()
 	body, err := c.client.Data()
 	if err != nil {
 		reply := c.judged(err, false)
-		if reply.Verdict == svc.MailBroken {
-			reply.Verdict = svc.MailPostponed // No part of the message was sent.
+		if reply.Verdict == campaign.MailBroken {
+			reply.Verdict = campaign.MailPostponed // No part of the message was sent.
 		}
 		return reply
 	}
@@ -104,17 +105,17 @@ func (c *Connection) Send(ctx context.Context, message []byte) svc.MailReply {
 		return c.judged(err, false)
 	}
 	c.offered = false
-	return svc.MailReply{}
+	return campaign.MailReply{}
 }
 
 // Reset cancels an offer.
-func (c *Connection) Reset(ctx context.Context) svc.MailReply {
+func (c *Connection) Reset(ctx context.Context) campaign.MailReply {
 	defer c.within(ctx)()
 	if err := c.client.Reset(); err != nil {
 		return c.broken(err)
 	}
 	c.offered = false
-	return svc.MailReply{}
+	return campaign.MailReply{}
 }
 
 // quitTime bounds the QUIT.
@@ -129,29 +130,29 @@ func (c *Connection) Close() {
 }
 
 // broken is the reply of an unusable connection.
-func (c *Connection) broken(err error) svc.MailReply {
+func (c *Connection) broken(err error) campaign.MailReply {
 	c.over = true
-	return svc.MailReply{Verdict: svc.MailBroken, Text: err.Error()}
+	return campaign.MailReply{Verdict: campaign.MailBroken, Text: err.Error()}
 }
 
 // closing is the status with which a server ends the connection.
 const closing = 421
 
 // judged is the reply for an error; address reports whether the server was asked about the recipient.
-func (c *Connection) judged(err error, address bool) svc.MailReply {
+func (c *Connection) judged(err error, address bool) campaign.MailReply {
 	code, text := answered(err)
 	switch {
 	case code == 0, code == closing && address:
 		return c.broken(err)
 	case code == closing:
 		c.over = true
-		return svc.MailReply{Verdict: svc.MailPostponed, Text: text}
+		return campaign.MailReply{Verdict: campaign.MailPostponed, Text: text}
 	case code < 500:
-		return svc.MailReply{Verdict: svc.MailPostponed, Text: text}
+		return campaign.MailReply{Verdict: campaign.MailPostponed, Text: text}
 	case address && unknownAddress(code, text):
-		return svc.MailReply{Verdict: svc.MailBounced, Text: text}
+		return campaign.MailReply{Verdict: campaign.MailBounced, Text: text}
 	}
-	return svc.MailReply{Verdict: svc.MailRefused, Text: text}
+	return campaign.MailReply{Verdict: campaign.MailRefused, Text: text}
 }
 
 // answered returns the status and the text of a server's answer; 0 if there is no answer.

@@ -11,13 +11,14 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/campaign"
 	"svc/http/outbound"
 )
 
 // Letter makes the messages of one campaign.
 type Letter struct {
-	ref      svc.AppRef
+	ref      domain.AppRef
 	id       string
 	from     mail.Address
 	replyTo  string
@@ -40,13 +41,13 @@ const (
 const pixelMark = "\x00pixel\x00"
 
 // newLetter prepares the messages of a campaign.
-func newLetter(ref svc.AppRef, campaign *svc.Mailing, sender string, links Links, now func() time.Time) *Letter {
+func newLetter(ref domain.AppRef, campaign *campaign.Mailing, sender string, links Links, now func() time.Time) *Letter {
 	c := &campaign.Content
-	letter := &Letter{ref: ref, id: campaign.ID, from: mail.Address{Name: c.From.Name, Address: c.From.Address}, replyTo: svc.ASCIIAddress(c.ReplyTo), links: links, now: now, textOnly: c.HTML == ""}
+	letter := &Letter{ref: ref, id: campaign.ID, from: mail.Address{Name: c.From.Name, Address: c.From.Address}, replyTo: domain.ASCIIAddress(c.ReplyTo), links: links, now: now, textOnly: c.HTML == ""}
 	if letter.from.Address == "" {
 		letter.from.Address = sender
 	}
-	letter.from.Address = svc.ASCIIAddress(letter.from.Address)
+	letter.from.Address = domain.ASCIIAddress(letter.from.Address)
 	found := &linked{}
 	letter.subject = &template{}
 	letter.subject.text(c.Subject)
@@ -83,17 +84,17 @@ func (l *Letter) Links() []string { return l.urls }
 func (l *Letter) Sender() string { return l.from.Address }
 
 // link returns the address of a link of a recipient.
-func (l *Letter) link(to *svc.CampaignRecipient) func(number int) string {
+func (l *Letter) link(to *campaign.Recipient) func(number int) string {
 	return func(number int) string {
 		return l.links.Base + clickPath + l.links.seal(purposeClick, token{ref: l.ref, campaign: l.id, number: to.Number, link: uint16(number - 1)})
 	}
 }
 
 // Message returns the message to a recipient in its wire form.
-func (l *Letter) Message(to *svc.CampaignRecipient) []byte {
+func (l *Letter) Message(to *campaign.Recipient) []byte {
 	unsubscribe := l.links.unsubscribe(l.ref, l.id, to.Address)
 	var head outbound.Header
-	_, domain, _ := strings.Cut(l.from.Address, "@")
+	_, d, _ := strings.Cut(l.from.Address, "@")
 	head.Address("From", l.from)
 	head.Address("To", mail.Address{Address: to.Address})
 	if l.replyTo != "" {
@@ -101,8 +102,8 @@ func (l *Letter) Message(to *svc.CampaignRecipient) []byte {
 	}
 	head.Text("Subject", l.subject.render(to, unsubscribe, l.link(to)))
 	head.Add("Date", l.now().UTC().Format(time.RFC1123Z))
-	head.Add("Message-ID", "<"+l.id+"."+strconv.FormatUint(uint64(to.Number), 10)+"@"+domain+">")
-	head.Add("List-Unsubscribe", "<"+svc.ASCIIURL(unsubscribe)+">")
+	head.Add("Message-ID", "<"+l.id+"."+strconv.FormatUint(uint64(to.Number), 10)+"@"+d+">")
+	head.Add("List-Unsubscribe", "<"+domain.ASCIIURL(unsubscribe)+">")
 	head.Add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	head.Add("Precedence", "bulk")
 	head.Add("Auto-Submitted", "auto-generated")

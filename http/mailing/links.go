@@ -8,7 +8,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // Links makes and reads the addresses in messages. It also makes the hashes by which addresses are suppressed.
@@ -21,8 +21,8 @@ type Links struct {
 
 // AddressHash returns 32 hexadecimal digits for an address of an application. Every spelling of the address has the
 // same hash.
-func (l Links) AddressHash(ref svc.AppRef, address string) string {
-	sum := l.sum("address", []byte(ref.String()+"\x00"+strings.ToLower(svc.ASCIIAddress(strings.TrimSpace(address)))))
+func (l Links) AddressHash(ref domain.AppRef, address string) string {
+	sum := l.sum("address", []byte(ref.String()+"\x00"+strings.ToLower(domain.ASCIIAddress(strings.TrimSpace(address)))))
 	return hex.EncodeToString(sum)
 }
 
@@ -53,7 +53,7 @@ const (
 
 // token is the content of an address.
 type token struct {
-	ref      svc.AppRef
+	ref      domain.AppRef
 	campaign string
 	// number is the number of the recipient, link the number of a link. For an unsubscription, hash is the hash of the
 	// address.
@@ -98,11 +98,11 @@ func (l Links) open(purpose, text string) (t token, ok bool) {
 	if len(parts) != 3 {
 		return t, false
 	}
-	t.campaign, t.ref = parts[0], svc.AppRef{Org: parts[1], App: parts[2]}
+	t.campaign, t.ref = parts[0], domain.AppRef{Org: parts[1], App: parts[2]}
 	return t, true
 }
 
 // unsubscribe is the address of an unsubscription.
-func (l Links) unsubscribe(ref svc.AppRef, campaign, address string) string {
+func (l Links) unsubscribe(ref domain.AppRef, campaign, address string) string {
 	return l.Base + unsubscribePath + l.seal(purposeUnsubscribe, token{ref: ref, campaign: campaign, hash: l.AddressHash(ref, address)})
 }

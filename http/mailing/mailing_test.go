@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/campaign"
 	"svc/http/mailing/mailtest"
 	"svc/http/outbound"
 )
 
-func ref() svc.AppRef { return svc.AppRef{Org: "acme", App: "web"} }
+func ref() domain.AppRef { return domain.AppRef{Org: "acme", App: "web"} }
 
 func testLinks() Links { return Links{Key: []byte("a key"), Base: "https://svc.example"} }
 
@@ -44,7 +45,7 @@ func TestTokensServeOnePurpose(t *testing.T) {
 			t.Errorf("%s: another key opens it", purpose)
 		}
 	}
-	if l.AddressHash(ref(), "ada@example.com") != sealed[purposeUnsubscribe].hash || l.AddressHash(svc.AppRef{Org: "acme", App: "ios"}, "ada@example.com") == sealed[purposeUnsubscribe].hash {
+	if l.AddressHash(ref(), "ada@example.com") != sealed[purposeUnsubscribe].hash || l.AddressHash(domain.AppRef{Org: "acme", App: "ios"}, "ada@example.com") == sealed[purposeUnsubscribe].hash {
 		t.Error("the hash is not one of the address and the application")
 	}
 }
@@ -52,7 +53,7 @@ func TestTokensServeOnePurpose(t *testing.T) {
 // TestTemplates renders texts for a recipient, each link as its number.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	to := &svc.CampaignRecipient{Number: 3, Address: "ada@example.com", Name: `<b>Ada</b> Lovelace`}
+	to := &campaign.Recipient{Number: 3, Address: "ada@example.com", Name: `<b>Ada</b> Lovelace`}
 	tests := map[string]struct {
 		html       bool
 		text, want string
@@ -90,10 +91,10 @@ func TestTemplates(t *testing.T) {
 // TestNoHeaderIsInjected uses names and subjects that try to end a header.
 func TestNoHeaderIsInjected(t *testing.T) {
 	t.Parallel()
-	campaign := &svc.Mailing{ID: "cmp_1"}
-	campaign.Content = svc.CampaignContent{From: svc.CampaignSender{Name: "A\r\nBcc: x@y.example"}, Subject: "Hi {{name}}", Text: "Hi"}
-	letter := newLetter(ref(), campaign, "svc@acme.example", testLinks(), time.Now)
-	message := string(letter.Message(&svc.CampaignRecipient{Address: "ada@example.com", Name: "Ada\r\nBcc: z@y.example"}))
+	c := &campaign.Mailing{ID: "cmp_1"}
+	c.Content = campaign.Content{From: campaign.Sender{Name: "A\r\nBcc: x@y.example"}, Subject: "Hi {{name}}", Text: "Hi"}
+	letter := newLetter(ref(), c, "svc@acme.example", testLinks(), time.Now)
+	message := string(letter.Message(&campaign.Recipient{Address: "ada@example.com", Name: "Ada\r\nBcc: z@y.example"}))
 	head, _, _ := strings.Cut(message, "\r\n\r\n")
 	for _, line := range strings.Split(head, "\r\n") {
 		if strings.HasPrefix(strings.ToLower(line), "bcc") {
@@ -107,21 +108,21 @@ func TestVerdictsOfAMailServer(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		how          mailtest.Behaviour
-		offer, send  svc.MailVerdict
-		again        svc.MailVerdict
+		offer, send  campaign.MailVerdict
+		again        campaign.MailVerdict
 		offeredAlone bool
 	}{
 		"taken":              {},
-		"no such address":    {how: mailtest.Behaviour{Rcpt: "550 5.1.1 no such user"}, offer: svc.MailBounced, offeredAlone: true},
-		"an old status":      {how: mailtest.Behaviour{Rcpt: "550 no such user"}, offer: svc.MailBounced, offeredAlone: true},
-		"a policy":           {how: mailtest.Behaviour{Rcpt: "550 5.7.1 not you"}, offer: svc.MailRefused, offeredAlone: true},
-		"later":              {how: mailtest.Behaviour{Rcpt: "451 4.7.1 grey"}, offer: svc.MailPostponed, offeredAlone: true},
-		"closing":            {how: mailtest.Behaviour{Rcpt: "421 4.3.2 bye"}, offer: svc.MailBroken, again: svc.MailBroken, offeredAlone: true},
-		"refused message":    {how: mailtest.Behaviour{Data: "554 5.6.0 no"}, send: svc.MailRefused},
-		"postponed message":  {how: mailtest.Behaviour{Data: "452 4.3.1 full"}, send: svc.MailPostponed},
-		"closing message":    {how: mailtest.Behaviour{Data: "421 4.3.2 bye"}, send: svc.MailPostponed, again: svc.MailBroken},
-		"dropped connection": {how: mailtest.Behaviour{Drop: true}, send: svc.MailBroken, again: svc.MailBroken},
-		"silence":            {how: mailtest.Behaviour{Silent: true}, send: svc.MailBroken, again: svc.MailBroken},
+		"no such address":    {how: mailtest.Behaviour{Rcpt: "550 5.1.1 no such user"}, offer: campaign.MailBounced, offeredAlone: true},
+		"an old status":      {how: mailtest.Behaviour{Rcpt: "550 no such user"}, offer: campaign.MailBounced, offeredAlone: true},
+		"a policy":           {how: mailtest.Behaviour{Rcpt: "550 5.7.1 not you"}, offer: campaign.MailRefused, offeredAlone: true},
+		"later":              {how: mailtest.Behaviour{Rcpt: "451 4.7.1 grey"}, offer: campaign.MailPostponed, offeredAlone: true},
+		"closing":            {how: mailtest.Behaviour{Rcpt: "421 4.3.2 bye"}, offer: campaign.MailBroken, again: campaign.MailBroken, offeredAlone: true},
+		"refused message":    {how: mailtest.Behaviour{Data: "554 5.6.0 no"}, send: campaign.MailRefused},
+		"postponed message":  {how: mailtest.Behaviour{Data: "452 4.3.1 full"}, send: campaign.MailPostponed},
+		"closing message":    {how: mailtest.Behaviour{Data: "421 4.3.2 bye"}, send: campaign.MailPostponed, again: campaign.MailBroken},
+		"dropped connection": {how: mailtest.Behaviour{Drop: true}, send: campaign.MailBroken, again: campaign.MailBroken},
+		"silence":            {how: mailtest.Behaviour{Silent: true}, send: campaign.MailBroken, again: campaign.MailBroken},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +137,7 @@ func TestVerdictsOfAMailServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(server.Close)
-			mailer := &Mailer{Server: outbound.Mail{Server: svc.Secret(server.URL()), From: "svc@acme.example", Now: time.Now}}
+			mailer := &Mailer{Server: outbound.Mail{Server: domain.Secret(server.URL()), From: "svc@acme.example", Now: time.Now}}
 			conn, err := mailer.Connect(t.Context())
 			if err != nil {
 				t.Fatal(err)

@@ -8,26 +8,26 @@ import (
 	"net/http"
 	"strings"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
 // Recipients counts the actions of recipients, and stores the unsubscribed ones.
 type Recipients interface {
 	// Opened counts a recipient that opened a message.
-	Opened(ctx context.Context, ref svc.AppRef, campaign string, number uint32) error
+	Opened(ctx context.Context, ref domain.AppRef, campaign string, number uint32) error
 	// Clicked counts a recipient that followed a link, and returns the target address. It fails with not_found if the
 	// link does not exist.
-	Clicked(ctx context.Context, ref svc.AppRef, campaign string, number uint32, link int) (string, error)
+	Clicked(ctx context.Context, ref domain.AppRef, campaign string, number uint32, link int) (string, error)
 	// Unsubscribe stops an application from sending to the address of a hash; Subscribe reverses that.
-	Unsubscribe(ctx context.Context, ref svc.AppRef, hash, campaign string) error
-	Subscribe(ctx context.Context, ref svc.AppRef, hash string) error
+	Unsubscribe(ctx context.Context, ref domain.AppRef, hash, campaign string) error
+	Subscribe(ctx context.Context, ref domain.AppRef, hash string) error
 }
 
 // Applications reads applications.
 type Applications interface {
 	// Get fails with not_found if the application does not exist.
-	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+	Get(ctx context.Context, ref domain.AppRef) (domain.Application, error)
 }
 
 // Pages serves the addresses in messages.
@@ -69,7 +69,7 @@ func private(w *route.Response) {
 }
 
 // errNoAddress answers both forged tokens and tokens of deleted objects, so that callers cannot distinguish them.
-func errNoAddress() error { return svc.NotFound("page") }
+func errNoAddress() error { return domain.NotFound("page") }
 
 // found reads the token of a request.
 func (p Pages) found(r *http.Request, purpose, path string) (token, error) {
@@ -78,7 +78,7 @@ func (p Pages) found(r *http.Request, purpose, path string) (token, error) {
 		return t, errNoAddress()
 	}
 	if _, err := p.Applications.Get(r.Context(), t.ref); err != nil {
-		if svc.CodeOf(err) == svc.CodeNotFound {
+		if domain.CodeOf(err) == domain.CodeNotFound {
 			err = errNoAddress()
 		}
 		return t, err
@@ -90,7 +90,7 @@ func (p Pages) found(r *http.Request, purpose, path string) (token, error) {
 func (p Pages) open(w *route.Response, r *http.Request) {
 	private(w)
 	t, err := p.found(r, purposeOpen, openPath)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		w.Refuse(r, err, nil)
 		return
 	}
@@ -117,7 +117,7 @@ func (p Pages) click(w *route.Response, r *http.Request) {
 		w.Refuse(r, err, nil)
 		return
 	}
-	w.Header().Set("Location", svc.ASCIIURL(address))
+	w.Header().Set("Location", domain.ASCIIURL(address))
 	w.WriteHeader(http.StatusFound)
 }
 

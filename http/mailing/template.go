@@ -12,12 +12,13 @@ import (
 
 	nethtml "golang.org/x/net/html"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/campaign"
 )
 
 // piece is a piece of a template: a text, a placeholder, or the address of a link.
 type piece struct {
-	svc.CampaignPiece
+	campaign.Piece
 	// link is the number of a link, counted from 1; 0 if the piece is not a link.
 	link int
 }
@@ -47,8 +48,8 @@ func (l *linked) number(address string) int {
 
 // text adds a text with placeholders.
 func (t *template) text(text string) {
-	for _, one := range svc.CutCampaignText(text) {
-		t.pieces = append(t.pieces, piece{CampaignPiece: one})
+	for _, one := range campaign.CutCampaignText(text) {
+		t.pieces = append(t.pieces, piece{Piece: one})
 	}
 }
 
@@ -58,7 +59,7 @@ func (t *template) has(placeholder string) bool {
 }
 
 // render writes the template for a recipient; link returns the address of a link by its number.
-func (t *template) render(to *svc.CampaignRecipient, unsubscribe string, link func(number int) string) string {
+func (t *template) render(to *campaign.Recipient, unsubscribe string, link func(number int) string) string {
 	var out strings.Builder
 	for _, p := range t.pieces {
 		value := p.Text
@@ -199,7 +200,7 @@ func writeLink(t *template, literal *strings.Builder, flush func(), tag *nethtml
 
 // checkLinks returns the problems of the links of a content: an address must be the same for all recipients, and must
 // lead to the web.
-func checkLinks(content *svc.CampaignContent) (problems []svc.FieldError) {
+func checkLinks(content *campaign.Content) (problems []domain.FieldError) {
 	tokens := nethtml.NewTokenizer(strings.NewReader(content.HTML))
 	for {
 		kind := tokens.Next()
@@ -208,17 +209,17 @@ func checkLinks(content *svc.CampaignContent) (problems []svc.FieldError) {
 		}
 		tag := tokens.Token()
 		if problem := checkTag(&tag); problem != "" {
-			problems = append(problems, svc.FieldError{Field: "html", Code: "invalid_link", Message: problem})
+			problems = append(problems, domain.FieldError{Field: "html", Code: "invalid_link", Message: problem})
 		}
 	}
 	if err := tokens.Err(); !errors.Is(err, io.EOF) {
-		problems = append(problems, svc.FieldError{Field: "html", Code: "invalid_value", Message: "The HTML cannot be read."})
+		problems = append(problems, domain.FieldError{Field: "html", Code: "invalid_value", Message: "The HTML cannot be read."})
 	}
 	links := &linked{}
 	htmlTemplate(content.HTML, "", "", links)
 	plainTemplate(content.Text, links)
 	if len(links.urls) > maxLinks {
-		problems = append(problems, svc.FieldError{Field: "html", Code: "too_many", Message: fmt.Sprintf("A campaign leads to %d addresses at most.", maxLinks)})
+		problems = append(problems, domain.FieldError{Field: "html", Code: "too_many", Message: fmt.Sprintf("A campaign leads to %d addresses at most.", maxLinks)})
 	}
 	return problems
 }
@@ -236,7 +237,7 @@ func checkTag(tag *nethtml.Token) string {
 		return ""
 	}
 	if strings.Contains(href, "{{") {
-		if pieces := svc.CutCampaignText(href); len(pieces) == 1 && pieces[0].Placeholder == "unsubscribeUrl" {
+		if pieces := campaign.CutCampaignText(href); len(pieces) == 1 && pieces[0].Placeholder == "unsubscribeUrl" {
 			return ""
 		}
 		return "The address of a link has no placeholder but {{unsubscribeUrl}} alone."

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
 // caller is the sender of a request, with the values of its headers.
 type caller struct {
-	secret svc.Secret
-	grant  svc.Grant
+	secret domain.Secret
+	grant  domain.Grant
 	// all is true if the list of tools must be complete.
 	all bool
 	// gone registers a function to run when the client disconnects.
@@ -47,13 +47,13 @@ func (s *Server) admit(w *route.Response, r *http.Request) (*caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	grant, rate, err := s.config.Authority.Authorize(r.Context(), secret.Reveal(), svc.RateDefault, "")
+	grant, rate, err := s.config.Authority.Authorize(r.Context(), secret.Reveal(), domain.RateDefault, "")
 	w.TellRate(rate)
 	if err != nil {
 		return nil, err
 	}
-	if !grant.HasScope(svc.ScopeRead) {
-		return nil, &svc.Error{Code: svc.CodeForbidden, Required: &svc.Required{Scope: svc.ScopeRead}, Message: "The token lacks the scope read."}
+	if !grant.HasScope(domain.ScopeRead) {
+		return nil, &domain.Error{Code: domain.CodeForbidden, Required: &domain.Required{Scope: domain.ScopeRead}, Message: "The token lacks the scope read."}
 	}
 	ctx := r.Context()
 	return &caller{
@@ -65,7 +65,7 @@ func (s *Server) admit(w *route.Response, r *http.Request) (*caller, error) {
 // admitHost refuses requests of pages that reached this service under a foreign host name (DNS rebinding), and requests
 // of pages of other sites.
 func (s *Server) admitHost(r *http.Request) error {
-	refused := svc.Errorf(svc.CodeForbidden, "The request comes from a page of another site, or under a name that is not this service's.")
+	refused := domain.Errorf(domain.CodeForbidden, "The request comes from a page of another site, or under a name that is not this service's.")
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(local.String()) && !s.ownHost(r.Host) {
 		return refused
 	}
@@ -120,18 +120,18 @@ func (s *Server) origin(r *http.Request) string {
 // protectedResource is the document of RFC 9728. It names no authorization server, because tokens are issued in the
 // console.
 type protectedResource struct {
-	Resource      string      `json:"resource"`
-	Name          string      `json:"resource_name"`
-	Documentation string      `json:"resource_documentation"`
-	Scopes        []svc.Scope `json:"scopes_supported"`
-	Methods       []string    `json:"bearer_methods_supported"`
+	Resource      string         `json:"resource"`
+	Name          string         `json:"resource_name"`
+	Documentation string         `json:"resource_documentation"`
+	Scopes        []domain.Scope `json:"scopes_supported"`
+	Methods       []string       `json:"bearer_methods_supported"`
 }
 
 // describe answers with the protection of the protocol's address.
 func (s *Server) describe(w *route.Response, r *http.Request) {
 	origin := s.origin(r)
 	body, err := json.Marshal(protectedResource{
-		Resource: origin + "/mcp", Name: "svc", Documentation: origin + "/docs/mcp", Scopes: svc.Scopes(), Methods: []string{"header"},
+		Resource: origin + "/mcp", Name: "svc", Documentation: origin + "/docs/mcp", Scopes: domain.Scopes(), Methods: []string{"header"},
 	})
 	if err != nil {
 		w.Refuse(r, err, nil)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"svc"
+	"svc/domain"
 )
 
 // Bridge carries messages between a client at standard input and output and a server at a URL: one message a line, as
@@ -22,7 +22,7 @@ import (
 type Bridge struct {
 	// URL is the address of the server's /mcp.
 	URL    string
-	Token  svc.Secret
+	Token  domain.Secret
 	Client *http.Client
 
 	writing sync.Mutex

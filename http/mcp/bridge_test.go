@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/http/mcp"
 )
 
 // bridged runs a bridge over lines and returns the replies by id.
-func bridged(t *testing.T, url string, token svc.Secret, lines ...string) map[string]reply {
+func bridged(t *testing.T, url string, token domain.Secret, lines ...string) map[string]reply {
 	t.Helper()
 	var out bytes.Buffer
 	bridge := &mcp.Bridge{URL: url, Token: token, Client: http.DefaultClient}
@@ -84,7 +84,7 @@ func TestTheBridgeTellsWhyNothingIsDelivered(t *testing.T) {
 	w := newWorld(t)
 	server := httptest.NewServer(w.handler)
 	for name, c := range map[string]struct {
-		token svc.Secret
+		token domain.Secret
 		holds string
 		close bool
 	}{

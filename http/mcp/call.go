@@ -12,7 +12,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/route"
 	"svc/http/tools"
 )
@@ -56,7 +57,7 @@ func membersOf(raw json.RawMessage) (members, error) {
 		return input, nil
 	}
 	if err := json.Unmarshal(raw, &input); err != nil || input == nil {
-		return nil, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The arguments must be an object."})
+		return nil, domain.Invalid(domain.FieldError{Code: "invalid_type", Message: "The arguments must be an object."})
 	}
 	return input, nil
 }
@@ -84,17 +85,17 @@ func (s *Server) callThrough(ctx context.Context, who *caller, door string, inpu
 	name := input.text("tool")
 	tool, known := s.config.Tools.Tool(name)
 	if name == toolError {
-		tool, known = svc.Tool{Name: name, Effect: svc.EffectRead}, true
+		tool, known = conversation.Tool{Name: name, Effect: conversation.EffectRead}, true
 	}
 	if !known {
-		return refused(door, svc.Invalid(svc.FieldError{Field: "tool", Code: "unknown_value", Message: fmt.Sprintf("There is no tool %q; find_tools finds those that there are.", name)})), nil
+		return refused(door, domain.Invalid(domain.FieldError{Field: "tool", Code: "unknown_value", Message: fmt.Sprintf("There is no tool %q; find_tools finds those that there are.", name)})), nil
 	}
 	inner, err := membersOf(input["arguments"])
 	if err != nil {
 		return refused(name, err), nil
 	}
-	if right := map[bool]string{true: toolRead, false: toolWrite}[tool.Effect == svc.EffectRead]; right != door {
-		return refused(door, svc.Invalid(svc.FieldError{Field: "tool", Code: "invalid_value", Message: fmt.Sprintf("%s is called with %s.", name, right)})), nil
+	if right := map[bool]string{true: toolRead, false: toolWrite}[tool.Effect == conversation.EffectRead]; right != door {
+		return refused(door, domain.Invalid(domain.FieldError{Field: "tool", Code: "invalid_value", Message: fmt.Sprintf("%s is called with %s.", name, right)})), nil
 	}
 	if name == toolError {
 		name = errorRoute(inner)
@@ -114,7 +115,7 @@ func (s *Server) run(ctx context.Context, who *caller, name string, input member
 		return refused(name, err)
 	}
 	effect := tool.Effect
-	if effect == svc.EffectWrite { // The target of a write decides its effect.
+	if effect == conversation.EffectWrite { // The target of a write decides its effect.
 		target, err := s.config.Tools.Target(ctx, who.secret, ref, name, encoded)
 		if err != nil {
 			return refused(name, err)
@@ -127,11 +128,11 @@ func (s *Server) run(ctx context.Context, who *caller, name string, input member
 			return refused(name, err)
 		}
 		if audience.Policy.Denies(name, effect) || !slices.Contains(audience.Grant.Token.Scopes, tool.Scope) && who.grant.HasScope(tool.Scope) {
-			return refused(name, svc.Errorf(svc.CodeForbidden, "The organization's rules forbid this to models."))
+			return refused(name, domain.Errorf(domain.CodeForbidden, "The organization's rules forbid this to models."))
 		}
 	}
-	if effect == svc.EffectDestructive || effect == svc.EffectExternal {
-		return s.propose(ctx, who, ref, svc.ToolCall{Name: name, Input: encoded}, client)
+	if effect == conversation.EffectDestructive || effect == conversation.EffectExternal {
+		return s.propose(ctx, who, ref, conversation.ToolCall{Name: name, Input: encoded}, client)
 	}
 	outcome, err := s.config.Tools.Execute(ctx, who.secret, ref, name, encoded)
 	if err != nil {
@@ -142,10 +143,10 @@ func (s *Server) run(ctx context.Context, who *caller, name string, input member
 
 // locate removes the address from an input and returns it. If the input has none and the token certainly reaches only
 // one place, it returns that place.
-func (s *Server) locate(ctx context.Context, who *caller, name string, input members) (svc.AppRef, error) {
+func (s *Server) locate(ctx context.Context, who *caller, name string, input members) (domain.AppRef, error) {
 	need := s.config.Tools.Need(name)
 	if need == tools.NeedsNothing {
-		return svc.AppRef{}, nil
+		return domain.AppRef{}, nil
 	}
 	member := map[tools.Need]string{tools.NeedsApplication: memberApp, tools.NeedsOrganization: memberOrg}[need]
 	given := input.text(member)
@@ -155,7 +156,7 @@ func (s *Server) locate(ctx context.Context, who *caller, name string, input mem
 	if !named {
 		reach, err := s.reach(ctx, who)
 		if err != nil {
-			return svc.AppRef{}, err
+			return domain.AppRef{}, err
 		}
 		if choices = reach.names(); need == tools.NeedsOrganization {
 			choices = reach.organizations()
@@ -166,7 +167,7 @@ func (s *Server) locate(ctx context.Context, who *caller, name string, input mem
 	}
 	ref, ok := refOf(given, need == tools.NeedsApplication)
 	if !ok {
-		return svc.AppRef{}, svc.Invalid(svc.FieldError{
+		return domain.AppRef{}, domain.Invalid(domain.FieldError{
 			Field: member, Code: "invalid_value", Message: fmt.Sprintf("Name the %s in %q.", need, member), Allowed: choices[:min(len(choices), shownApps)],
 		})
 	}
@@ -180,7 +181,7 @@ func (s *Server) find(ctx context.Context, who *caller, input members) (*sdk.Cal
 		limit = 0
 	}
 	if limit < 1 || limit > 20 {
-		return refused(toolFind, svc.Invalid(svc.FieldError{Field: "limit", Code: "invalid_value", Message: "limit is from 1 to 20."})), nil
+		return refused(toolFind, domain.Invalid(domain.FieldError{Field: "limit", Code: "invalid_value", Message: "limit is from 1 to 20."})), nil
 	}
 	reach, err := s.reach(ctx, who)
 	if err != nil {
@@ -191,7 +192,7 @@ func (s *Server) find(ctx context.Context, who *caller, input members) (*sdk.Cal
 	for i := range found {
 		shown := s.toolOf(&found[i])
 		door := toolWrite
-		if found[i].Effect == svc.EffectRead {
+		if found[i].Effect == conversation.EffectRead {
 			door = toolRead
 		}
 		rows = append(rows, map[string]any{"name": shown.Name, "description": shown.Description, "effect": found[i].Effect, "callWith": door, "inputSchema": shown.InputSchema})
@@ -204,28 +205,28 @@ func (s *Server) find(ctx context.Context, who *caller, input members) (*sdk.Cal
 }
 
 // propose leaves the decision about a call to the token's owner.
-func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call svc.ToolCall, client string) *sdk.CallToolResult {
+func (s *Server) propose(ctx context.Context, who *caller, ref domain.AppRef, call conversation.ToolCall, client string) *sdk.CallToolResult {
 	app, err := s.config.Apps.Get(ctx, ref)
 	if err != nil {
 		return refused(call.Name, err)
 	}
-	grant, _, err := s.config.Authority.Authorize(ctx, who.secret.Reveal(), svc.RateNone, ref.Org)
+	grant, _, err := s.config.Authority.Authorize(ctx, who.secret.Reveal(), domain.RateNone, ref.Org)
 	if err != nil {
 		return refused(call.Name, err)
 	}
-	if grant.Token.User == nil || !app.Has(svc.ModuleAI) || !grant.May(svc.PermAIUse) {
-		return refused(call.Name, &svc.Error{
-			Code: svc.CodeForbidden, Reason: "approval_required",
+	if grant.Token.User == nil || !app.Has(domain.ModuleAI) || !grant.May(domain.PermAIUse) {
+		return refused(call.Name, &domain.Error{
+			Code: domain.CodeForbidden, Reason: "approval_required",
 			Message: "This needs a person's approval. It could not even be proposed: that takes a token bound to a person, the permission ai.use and the module ai. Nothing was written.",
 		})
 	}
-	asker := svc.Principal{User: *grant.Token.User, Grant: grant, App: app, Ref: ref}
+	asker := conversation.Principal{User: *grant.Token.User, Grant: grant, App: app, Ref: ref}
 	action, err := s.config.Proposals.Propose(ctx, asker, who.secret, call, fmt.Sprintf("Proposed over MCP by %s: %s", client, call.Name))
 	if err != nil {
 		return refused(call.Name, err)
 	}
 	note := "Nothing was written. The token's owner decides on the proposed action."
-	if action.Effect == svc.EffectExternal {
+	if action.Effect == conversation.EffectExternal {
 		note = "Nothing was sent. A second operator of the organization decides on the request."
 	}
 	shown, err := result(map[string]any{
@@ -242,8 +243,8 @@ func (s *Server) propose(ctx context.Context, who *caller, ref svc.AppRef, call 
 }
 
 // resultOf wraps the answer of a route: the same envelope as text and as an object.
-func resultOf(name string, outcome *svc.ToolOutcome) *sdk.CallToolResult {
-	envelope := svc.Envelope(name, outcome)
+func resultOf(name string, outcome *conversation.ToolOutcome) *sdk.CallToolResult {
+	envelope := conversation.Envelope(name, outcome)
 	return &sdk.CallToolResult{
 		Meta: sdk.Meta{"svc/requestId": outcome.RequestID}, IsError: !outcome.OK(),
 		Content: []sdk.Content{&sdk.TextContent{Text: envelope}}, StructuredContent: json.RawMessage(envelope),
@@ -261,9 +262,9 @@ func result(content any, failed bool) (*sdk.CallToolResult, error) {
 
 // refused makes the result with the reason why no tool was called.
 func refused(name string, cause error) *sdk.CallToolResult {
-	code := svc.CodeOf(cause)
-	problem := map[string]any{"tool": name, "status": svc.InfoOf(code).Status, "code": code, "detail": "Something failed here."}
-	if known, ok := errors.AsType[*svc.Error](cause); ok && code != svc.CodeInternal {
+	code := domain.CodeOf(cause)
+	problem := map[string]any{"tool": name, "status": domain.InfoOf(code).Status, "code": code, "detail": "Something failed here."}
+	if known, ok := errors.AsType[*domain.Error](cause); ok && code != domain.CodeInternal {
 		problem["detail"] = known.Message
 		if len(known.Fields) > 0 {
 			problem["errors"] = known.Fields

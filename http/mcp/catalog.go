@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/tools"
 )
 
@@ -46,10 +46,10 @@ func (s *Server) listTools(ctx context.Context, who *caller) (*sdk.ListToolsResu
 	}
 	result := &sdk.ListToolsResult{Tools: []*sdk.Tool{}, Cacheable: private()}
 	visible := s.config.Tools.AllWhere(reach.sees)
-	named, changes := map[string]*svc.Tool{}, false
+	named, changes := map[string]*conversation.Tool{}, false
 	for i := range visible {
 		named[visible[i].Name] = &visible[i]
-		changes = changes || visible[i].Effect != svc.EffectRead
+		changes = changes || visible[i].Effect != conversation.EffectRead
 	}
 	result.Tools = append(result.Tools, findTool(), readTool())
 	if changes {
@@ -73,15 +73,15 @@ func (s *Server) listTools(ctx context.Context, who *caller) (*sdk.ListToolsResu
 }
 
 // summary describes a tool, without the sentences that are for the assistant only.
-func summary(tool *svc.Tool) string {
+func summary(tool *conversation.Tool) string {
 	first, _, _ := strings.Cut(tool.Description, ". ")
 	return strings.TrimSuffix(first, ".")
 }
 
 // toolOf describes a route as a tool for clients.
-func (s *Server) toolOf(tool *svc.Tool) *sdk.Tool {
+func (s *Server) toolOf(tool *conversation.Tool) *sdk.Tool {
 	description := summary(tool) + "."
-	if tool.Effect == svc.EffectDestructive || tool.Effect == svc.EffectExternal {
+	if tool.Effect == conversation.EffectDestructive || tool.Effect == conversation.EffectExternal {
 		description += " Proposed to the token's owner, not executed."
 	} else if tool.Varies {
 		description += " Executed unless it reaches production or a new outbound address; then it is proposed to the token's owner."
@@ -94,14 +94,14 @@ func (s *Server) toolOf(tool *svc.Tool) *sdk.Tool {
 
 // annotations describe the effect of a call to clients. A write with an effect that depends on its input is announced
 // as destructive.
-func annotations(effect svc.Effect, varies, repeatable bool) *sdk.ToolAnnotations {
-	destructive := effect == svc.EffectDestructive || varies
-	open := effect == svc.EffectExternal
-	return &sdk.ToolAnnotations{ReadOnlyHint: effect == svc.EffectRead, DestructiveHint: &destructive, IdempotentHint: repeatable, OpenWorldHint: &open}
+func annotations(effect conversation.Effect, varies, repeatable bool) *sdk.ToolAnnotations {
+	destructive := effect == conversation.EffectDestructive || varies
+	open := effect == conversation.EffectExternal
+	return &sdk.ToolAnnotations{ReadOnlyHint: effect == conversation.EffectRead, DestructiveHint: &destructive, IdempotentHint: repeatable, OpenWorldHint: &open}
 }
 
 // inputOf returns the schema of a tool's input, with the address of the call.
-func (s *Server) inputOf(tool *svc.Tool) json.RawMessage {
+func (s *Server) inputOf(tool *conversation.Tool) json.RawMessage {
 	name, text := "", ""
 	switch s.config.Tools.Need(tool.Name) {
 	case tools.NeedsApplication:
@@ -139,7 +139,7 @@ func findTool() *sdk.Tool {
 		Description: "Finds tools by what they do and returns their names, descriptions and input schemas. Call what was found with call_read or call_write.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"What you want to do, in English words"},` +
 			`"limit":{"type":"integer","minimum":1,"maximum":20,"default":5}},"required":["query"]}`),
-		Annotations: annotations(svc.EffectRead, false, true),
+		Annotations: annotations(conversation.EffectRead, false, true),
 	}
 }
 
@@ -150,7 +150,7 @@ const through = `{"type":"object","properties":{"tool":{"type":"string","descrip
 func readTool() *sdk.Tool {
 	return &sdk.Tool{
 		Name: toolRead, Title: "Call a tool that reads", Description: "Calls a tool that changes nothing.",
-		InputSchema: json.RawMessage(through), OutputSchema: envelopeSchema(), Annotations: annotations(svc.EffectRead, false, true),
+		InputSchema: json.RawMessage(through), OutputSchema: envelopeSchema(), Annotations: annotations(conversation.EffectRead, false, true),
 	}
 }
 
@@ -158,7 +158,7 @@ func writeTool() *sdk.Tool {
 	return &sdk.Tool{
 		Name: toolWrite, Title: "Call a tool that changes something",
 		Description: "Calls a tool that changes something. What destroys, reaches outside or touches production is not executed but proposed to the token's owner; the answer says so.",
-		InputSchema: json.RawMessage(through), OutputSchema: envelopeSchema(), Annotations: annotations(svc.EffectDestructive, false, false),
+		InputSchema: json.RawMessage(through), OutputSchema: envelopeSchema(), Annotations: annotations(conversation.EffectDestructive, false, false),
 	}
 }
 
@@ -167,6 +167,6 @@ func errorTool() *sdk.Tool {
 		Name: toolError, Title: "Read an error", Description: "Reads one issue, or with eventId one of its occurrences in full, with stack and context.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"app":{"type":"string","description":"organization/application, as in acme/web; needed where the token reaches several"},` +
 			`"issueId":{"type":"string"},"eventId":{"type":"string"},"env":{"type":"string"}},"required":["issueId"]}`),
-		OutputSchema: envelopeSchema(), Annotations: annotations(svc.EffectRead, false, true),
+		OutputSchema: envelopeSchema(), Annotations: annotations(conversation.EffectRead, false, true),
 	}
 }

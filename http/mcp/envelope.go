@@ -12,7 +12,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"svc"
+	"svc/domain"
 )
 
 // heldID is the prefix of the texts that replace ids that the SDK would round. The number follows the prefix.
@@ -33,8 +33,8 @@ func check(r *http.Request) (one json.RawMessage, held bool, refused *jsonrpc.Er
 	var many []json.RawMessage
 	text := bytes.TrimSpace(body)
 	switch {
-	case svc.TooDeep(text):
-		return nil, false, invalid(fmt.Sprintf("the message is nested deeper than %d levels", svc.MaxNesting))
+	case domain.TooDeep(text):
+		return nil, false, invalid(fmt.Sprintf("the message is nested deeper than %d levels", domain.MaxNesting))
 	case !json.Valid(text):
 		return nil, false, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "Parse error: the body is no JSON."}
 	case text[0] != '[':

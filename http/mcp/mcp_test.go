@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/conversation"
 )
 
 // TestTheListAtRest checks that the default list, which every client reads at once, is below 3,000 tokens at four bytes
@@ -25,7 +27,7 @@ func TestWhatIsListed(t *testing.T) {
 	base := []string{"find_tools", "call_read"}
 	for _, c := range []struct {
 		name  string
-		token svc.Secret
+		token domain.Secret
 		path  string
 		has   []string
 		lacks []string
@@ -52,8 +54,8 @@ func TestWhatIsListed(t *testing.T) {
 // TestTheAssistantIsNoToolOfAgents lists everything while all modules are on.
 func TestTheAssistantIsNoToolOfAgents(t *testing.T) {
 	w := newWorld(t)
-	modules := svc.Modules()
-	if _, err := w.memory.Update(t.Context(), svc.AppRef{Org: "acme", App: "web"}, svc.AppPatch{Modules: &modules}, nil); err != nil {
+	modules := domain.Modules()
+	if _, err := w.memory.Update(t.Context(), domain.AppRef{Org: "acme", App: "web"}, domain.AppPatch{Modules: &modules}, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range w.names(t, "/mcp?tools=all", w.Owner) {
@@ -68,11 +70,11 @@ func TestTheAssistantIsNoToolOfAgents(t *testing.T) {
 
 func TestModulesAndRulesHideTools(t *testing.T) {
 	w := newWorld(t)
-	modules := []svc.Module{svc.ModuleAnalytics}
-	if _, err := w.memory.Update(t.Context(), svc.AppRef{Org: "acme", App: "web"}, svc.AppPatch{Modules: &modules}, nil); err != nil {
+	modules := []domain.Module{domain.ModuleAnalytics}
+	if _, err := w.memory.Update(t.Context(), domain.AppRef{Org: "acme", App: "web"}, domain.AppPatch{Modules: &modules}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.ports.Assistant.Settings.PutPolicy(t.Context(), "acme", svc.AIPolicy{DeniedTools: []string{"analytics_overview"}, DeniedEffects: []svc.Effect{svc.EffectDestructive}}); err != nil {
+	if err := w.ports.Assistant.Settings.PutPolicy(t.Context(), "acme", conversation.AIPolicy{DeniedTools: []string{"analytics_overview"}, DeniedEffects: []conversation.Effect{conversation.EffectDestructive}}); err != nil {
 		t.Fatal(err)
 	}
 	names := w.names(t, "/mcp?tools=all", w.Owner)
@@ -115,7 +117,7 @@ func TestCalls(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, tool string
-		token      svc.Secret
+		token      domain.Secret
 		arguments  map[string]any
 		status     int
 		code       string
@@ -157,7 +159,7 @@ func TestCalls(t *testing.T) {
 
 func TestSeveralApplicationsMustBeNamed(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.memory.Create(t.Context(), "acme", svc.AppSpec{Name: "Blog", Timezone: "UTC", Modules: []svc.Module{svc.ModuleAnalytics}}); err != nil {
+	if _, err := w.memory.Create(t.Context(), "acme", domain.AppSpec{Name: "Blog", Timezone: "UTC", Modules: []domain.Module{domain.ModuleAnalytics}}); err != nil {
 		t.Fatal(err)
 	}
 	got, failed := w.call(t, w.Owner, "apps_get", map[string]any{})
@@ -174,11 +176,11 @@ func TestSeveralApplicationsMustBeNamed(t *testing.T) {
 // TestOneOrganizationKeepsNobodyFromTheOthers uses a person with two organizations, one of which does not answer.
 func TestOneOrganizationKeepsNobodyFromTheOthers(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.memory.OfferSeat(t.Context(), "globex", svc.RoleOwner, svc.User{}, svc.MemberSpec{Email: "ada@acme.example", Role: svc.RoleAdmin}); err != nil {
+	if _, err := w.memory.OfferSeat(t.Context(), "globex", domain.RoleOwner, domain.User{}, domain.MemberSpec{Email: "ada@acme.example", Role: domain.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
 	person, _ := w.call(t, w.Owner, "me_get", map[string]any{})
-	ada := svc.User{ID: person["data"].(map[string]any)["user"].(map[string]any)["id"].(string), Email: "ada@acme.example", Name: "Ada"}
+	ada := domain.User{ID: person["data"].(map[string]any)["user"].(map[string]any)["id"].(string), Email: "ada@acme.example", Name: "Ada"}
 	if _, err := w.memory.AcceptOffer(t.Context(), ada, "globex"); err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +206,8 @@ func TestOneOrganizationKeepsNobodyFromTheOthers(t *testing.T) {
 // TestWhatReachesDeepIsProposed makes calls that destroy data or change production.
 func TestWhatReachesDeepIsProposed(t *testing.T) {
 	w := newWorld(t)
-	modules := svc.Modules()
-	if _, err := w.memory.Update(t.Context(), svc.AppRef{Org: "acme", App: "web"}, svc.AppPatch{Modules: &modules}, nil); err != nil {
+	modules := domain.Modules()
+	if _, err := w.memory.Update(t.Context(), domain.AppRef{Org: "acme", App: "web"}, domain.AppPatch{Modules: &modules}, nil); err != nil {
 		t.Fatal(err)
 	}
 	got, failed := w.call(t, w.Owner, "call_write", map[string]any{"tool": "goals_delete", "arguments": map[string]any{"app": "acme/web", "id": "gol_1"}})
@@ -214,13 +216,13 @@ func TestWhatReachesDeepIsProposed(t *testing.T) {
 	}
 	listed, _ := w.call(t, w.Owner, "errors_list", map[string]any{})
 	issue := listed["data"].(map[string]any)["data"].([]any)[0].(map[string]any)["id"].(string)
-	ref := svc.AppRef{Org: "acme", App: "web"}
+	ref := domain.AppRef{Org: "acme", App: "web"}
 	app, err := w.memory.Get(t.Context(), ref)
 	if err != nil {
 		t.Fatal(err)
 	}
 	production, _ := app.Environment("")
-	rule, err := w.memory.PutRule(t.Context(), ref, "", production, svc.AlertPatch{Name: new("Live"), Kind: new(svc.AlertNewIssue)})
+	rule, err := w.memory.PutRule(t.Context(), ref, "", production, alert.Patch{Name: new("Live"), Kind: new(alert.NewIssue)})
 	if err != nil {
 		t.Fatal(err)
 	}

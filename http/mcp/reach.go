@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // Bounds of the search for the reach of a token.
@@ -18,8 +19,8 @@ const (
 
 // place is an application, or an organization without applications, with the permissions of the token there.
 type place struct {
-	ref      svc.AppRef
-	audience svc.Audience
+	ref      domain.AppRef
+	audience conversation.Audience
 }
 
 // reach is the set of places that a token reaches. It is partial if an organization did not answer; then there may be
@@ -56,7 +57,7 @@ func (s *Server) reach(ctx context.Context, who *caller) (*reach, error) {
 // within finds the caller's reach in an organization. It returns nothing if the membership has just ended.
 func (s *Server) within(ctx context.Context, who *caller, org string) (places []place, err error) {
 	audience, err := s.audience(ctx, who, org)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil, nil
 	}
 	if err != nil {
@@ -67,7 +68,7 @@ func (s *Server) within(ctx context.Context, who *caller, org string) (places []
 		return nil, err
 	}
 	if len(apps) == 0 {
-		return []place{{svc.AppRef{Org: org}, audience}}, nil
+		return []place{{domain.AppRef{Org: org}, audience}}, nil
 	}
 	for i := range apps {
 		audience.Modules = apps[i].Modules
@@ -78,10 +79,10 @@ func (s *Server) within(ctx context.Context, who *caller, org string) (places []
 
 // audience returns the caller's permissions in an organization, within the organization's rules for models. It fails
 // with not_found if the token does not address the organization.
-func (s *Server) audience(ctx context.Context, who *caller, org string) (svc.Audience, error) {
-	grant, _, err := s.config.Authority.Authorize(ctx, who.secret.Reveal(), svc.RateNone, org)
+func (s *Server) audience(ctx context.Context, who *caller, org string) (conversation.Audience, error) {
+	grant, _, err := s.config.Authority.Authorize(ctx, who.secret.Reveal(), domain.RateNone, org)
 	if err != nil {
-		return svc.Audience{}, err
+		return conversation.Audience{}, err
 	}
 	user := ""
 	if grant.Token.User != nil {
@@ -89,20 +90,20 @@ func (s *Server) audience(ctx context.Context, who *caller, org string) (svc.Aud
 	}
 	settings, err := s.config.Settings.Settings(ctx, org, user)
 	if err != nil {
-		return svc.Audience{}, err
+		return conversation.Audience{}, err
 	}
-	return svc.NewAudience(grant, nil, settings.Policy), nil
+	return conversation.NewAudience(grant, nil, settings.Policy), nil
 }
 
 // sees reports whether a tool can be called with success in some place.
-func (r *reach) sees(tool *svc.Tool) bool {
+func (r *reach) sees(tool *conversation.Tool) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool { return p.audience.Sees(tool) })
 }
 
 // names lists the applications that the token may know by name.
 func (r *reach) names() (out []string) {
 	for i := range r.places {
-		if at := &r.places[i]; at.ref.App != "" && at.audience.Grant.May(svc.PermAppsRead) {
+		if at := &r.places[i]; at.ref.App != "" && at.audience.Grant.May(domain.PermAppsRead) {
 			out = append(out, at.ref.String())
 		}
 	}
@@ -118,7 +119,7 @@ func (r *reach) organizations() (out []string) {
 }
 
 // refOf reads an address of the form org/app, or only org if app is false.
-func refOf(text string, app bool) (svc.AppRef, bool) {
+func refOf(text string, app bool) (domain.AppRef, bool) {
 	org, name, both := strings.Cut(text, "/")
-	return svc.AppRef{Org: org, App: name}, org != "" && both == app && (name != "") == app && !strings.Contains(name, "/")
+	return domain.AppRef{Org: org, App: name}, org != "" && both == app && (name != "") == app && !strings.Contains(name, "/")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"svc"
+	"svc/domain"
 )
 
 // codeRateLimited is the JSON-RPC code of messages of a batch over the token's limit; the protocol defines none.
@@ -40,7 +40,7 @@ func (s *Server) charge(ctx context.Context, who *caller) error {
 	if who.messages.Add(1) == 1 {
 		return nil
 	}
-	_, _, err := s.config.Authority.Authorize(ctx, who.secret.Reveal(), svc.RateDefault, "")
+	_, _, err := s.config.Authority.Authorize(ctx, who.secret.Reveal(), domain.RateDefault, "")
 	return shown(err)
 }
 
@@ -98,13 +98,13 @@ func shown(err error) error {
 	if _, ours := errors.AsType[*jsonrpc.Error](err); ours {
 		return err
 	}
-	known, ok := errors.AsType[*svc.Error](err)
-	if !ok || svc.InfoOf(known.Code).Code == svc.CodeInternal {
+	known, ok := errors.AsType[*domain.Error](err)
+	if !ok || domain.InfoOf(known.Code).Code == domain.CodeInternal {
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "Something failed here."}
 	}
 	data := map[string]any{"code": known.Code}
 	code := int64(jsonrpc.CodeInvalidParams)
-	if known.Code == svc.CodeRateLimited || known.Code == svc.CodeUnavailable {
+	if known.Code == domain.CodeRateLimited || known.Code == domain.CodeUnavailable {
 		code, data["retryAfter"] = codeRateLimited, int(math.Ceil(known.RetryAfter.Seconds()))
 	}
 	encoded, _ := json.Marshal(data) // Marshalling two scalars cannot fail.

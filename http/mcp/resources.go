@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"svc"
+	"svc/domain"
 )
 
 // docsScheme begins the addresses of the documentation's pages.
@@ -49,20 +49,20 @@ func (s *Server) readResource(ctx context.Context, who *caller, uri string) (*sd
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := s.config.Tools.Execute(ctx, who.secret, svc.AppRef{}, toolPage, input)
-	if code := svc.CodeOf(err); err != nil && code != svc.CodeInvalidRequest {
+	outcome, err := s.config.Tools.Execute(ctx, who.secret, domain.AppRef{}, toolPage, input)
+	if code := domain.CodeOf(err); err != nil && code != domain.CodeInvalidRequest {
 		return nil, err
 	}
 	var answered struct {
-		Markdown string   `json:"markdown"`
-		Code     svc.Code `json:"code"`
-		Detail   string   `json:"detail"`
+		Markdown string      `json:"markdown"`
+		Code     domain.Code `json:"code"`
+		Detail   string      `json:"detail"`
 	}
-	if err != nil || json.Unmarshal(outcome.Body, &answered) != nil || answered.Code == svc.CodeNotFound {
+	if err != nil || json.Unmarshal(outcome.Body, &answered) != nil || answered.Code == domain.CodeNotFound {
 		return nil, sdk.ResourceNotFoundError(uri)
 	}
 	if !outcome.OK() {
-		return nil, svc.Errorf(answered.Code, "%s", answered.Detail)
+		return nil, domain.Errorf(answered.Code, "%s", answered.Detail)
 	}
 	return &sdk.ReadResourceResult{
 		Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: markdown, Text: answered.Markdown}},

@@ -9,7 +9,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"svc"
+	manual "svc/docs"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/route"
 	"svc/http/tools"
 )
@@ -17,41 +19,41 @@ import (
 // Organizations reads the organizations of a token.
 type Organizations interface {
 	// Memberships returns the organizations that a grant's token may address.
-	Memberships(ctx context.Context, grant svc.Grant) ([]svc.Membership, error)
+	Memberships(ctx context.Context, grant domain.Grant) ([]domain.Membership, error)
 }
 
 // Apps reads applications.
 type Apps interface {
-	Get(ctx context.Context, ref svc.AppRef) (svc.Application, error)
+	Get(ctx context.Context, ref domain.AppRef) (domain.Application, error)
 	// List returns applications of an organization by slug, and whether more follow.
-	List(ctx context.Context, org, after string, limit int) ([]svc.Application, bool, error)
+	List(ctx context.Context, org, after string, limit int) ([]domain.Application, bool, error)
 }
 
 // Settings reads the permissions that organizations give to models.
 type Settings interface {
-	Settings(ctx context.Context, org, user string) (svc.AISettings, error)
+	Settings(ctx context.Context, org, user string) (conversation.AISettings, error)
 }
 
 // Tools are the routes that a model may call.
 type Tools interface {
-	Tool(name string) (svc.Tool, bool)
-	AllWhere(sees func(tool *svc.Tool) bool) []svc.Tool
-	FindWhere(sees func(tool *svc.Tool) bool, query string, limit int) []svc.Tool
+	Tool(name string) (conversation.Tool, bool)
+	AllWhere(sees func(tool *conversation.Tool) bool) []conversation.Tool
+	FindWhere(sees func(tool *conversation.Tool) bool, query string, limit int) []conversation.Tool
 	Need(name string) tools.Need
 	Repeatable(name string) bool
-	Target(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.Target, error)
-	Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error)
+	Target(ctx context.Context, secret domain.Secret, ref domain.AppRef, name string, input json.RawMessage) (conversation.Target, error)
+	Execute(ctx context.Context, secret domain.Secret, ref domain.AppRef, name string, input json.RawMessage) (conversation.ToolOutcome, error)
 }
 
 // Proposals stores calls that a person must decide on.
 type Proposals interface {
 	// Propose records a call and executes nothing; origin names the caller's program.
-	Propose(ctx context.Context, who svc.Principal, secret svc.Secret, call svc.ToolCall, origin string) (svc.Action, error)
+	Propose(ctx context.Context, who conversation.Principal, secret domain.Secret, call conversation.ToolCall, origin string) (conversation.Action, error)
 }
 
 // Docs contains the documentation.
 type Docs interface {
-	Pages() []svc.DocPage
+	Pages() []manual.DocPage
 }
 
 // Config holds the parts of a Server. All but PublicURL and Logger are required.
@@ -109,7 +111,7 @@ func (s *Server) registerAll() {
 	for _, tool := range []*sdk.Tool{findTool(), readTool(), writeTool(), errorTool()} {
 		s.protocol.AddTool(tool, call)
 	}
-	all := s.config.Tools.AllWhere(func(*svc.Tool) bool { return true })
+	all := s.config.Tools.AllWhere(func(*conversation.Tool) bool { return true })
 	for i := range all {
 		s.protocol.AddTool(s.toolOf(&all[i]), call)
 	}
@@ -141,7 +143,7 @@ func (s *Server) Routes() []route.Route {
 func (s *Server) serve(w *route.Response, r *http.Request) {
 	who, err := s.admit(w, r)
 	if err != nil {
-		if svc.CodeOf(err) == svc.CodeUnauthorized {
+		if domain.CodeOf(err) == domain.CodeUnauthorized {
 			w.Header().Set("Www-Authenticate", `Bearer realm="svc", resource_metadata="`+s.origin(r)+`/.well-known/oauth-protected-resource"`)
 		}
 		w.Refuse(r, err, nil)

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/api/apitest"
 	"svc/http/mcp"
 	"svc/http/route"
@@ -43,32 +44,32 @@ type rules struct {
 }
 
 // Settings is the port mcp.Settings.
-func (r rules) Settings(ctx context.Context, org, user string) (svc.AISettings, error) {
+func (r rules) Settings(ctx context.Context, org, user string) (conversation.AISettings, error) {
 	if r.broken[org] {
-		return svc.AISettings{}, errors.New("an entity does not decode")
+		return conversation.AISettings{}, errors.New("an entity does not decode")
 	}
 	return r.settings.Settings(ctx, org, user)
 }
 
 // proposals records the proposed calls.
 type proposals struct {
-	calls   []svc.ToolCall
+	calls   []conversation.ToolCall
 	origins []string
 }
 
 // Propose is the port mcp.Proposals.
-func (p *proposals) Propose(_ context.Context, who svc.Principal, _ svc.Secret, call svc.ToolCall, origin string) (svc.Action, error) {
+func (p *proposals) Propose(_ context.Context, who conversation.Principal, _ domain.Secret, call conversation.ToolCall, origin string) (conversation.Action, error) {
 	p.calls, p.origins = append(p.calls, call), append(p.origins, origin)
-	return svc.Action{
-		ID: "act_1", ConversationID: "cnv_1", Tool: call.Name, Effect: svc.EffectDestructive, Status: svc.ActionProposed,
-		Preview: svc.Preview{Title: who.Ref.String(), Lines: []string{}}, ExpiresAt: noon().Add(svc.ActionLifetime),
+	return conversation.Action{
+		ID: "act_1", ConversationID: "cnv_1", Tool: call.Name, Effect: conversation.EffectDestructive, Status: conversation.ActionProposed,
+		Preview: conversation.Preview{Title: who.Ref.String(), Lines: []string{}}, ExpiresAt: noon().Add(conversation.ActionLifetime),
 	}, nil
 }
 
 // nothingDepends is a tools.Dependents for objects without dependents.
 type nothingDepends struct{}
 
-func (nothingDepends) ProductionDepends(context.Context, svc.AppRef, string, string) (bool, error) {
+func (nothingDepends) ProductionDepends(context.Context, domain.AppRef, string, string) (bool, error) {
 	return false, nil
 }
 
@@ -98,7 +99,7 @@ func newWorld(t testing.TB) *world {
 // message is one request to /mcp.
 type message struct {
 	method, path, body string
-	token              svc.Secret
+	token              domain.Secret
 	header             map[string]string
 	host               string
 }
@@ -142,12 +143,12 @@ type reply struct {
 }
 
 // ask sends a request like clients before 2026-07-28 and returns its reply.
-func (w *world) ask(t *testing.T, token svc.Secret, method string, params any) reply {
+func (w *world) ask(t *testing.T, token domain.Secret, method string, params any) reply {
 	t.Helper()
 	return w.askAt(t, "/mcp", token, method, params)
 }
 
-func (w *world) askAt(t *testing.T, path string, token svc.Secret, method string, params any) reply {
+func (w *world) askAt(t *testing.T, path string, token domain.Secret, method string, params any) reply {
 	t.Helper()
 	encoded, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 	if err != nil {
@@ -167,7 +168,7 @@ func replyOf(t *testing.T, response *httptest.ResponseRecorder) (out reply) {
 
 // call calls a tool and returns its structured content, and whether it is an error. It checks that the text is the
 // same.
-func (w *world) call(t *testing.T, token svc.Secret, tool string, arguments any) (map[string]any, bool) {
+func (w *world) call(t *testing.T, token domain.Secret, tool string, arguments any) (map[string]any, bool) {
 	t.Helper()
 	got := w.ask(t, token, "tools/call", map[string]any{"name": tool, "arguments": arguments})
 	if got.Error != nil {
@@ -176,7 +177,7 @@ func (w *world) call(t *testing.T, token svc.Secret, tool string, arguments any)
 	structured, _ := got.Result["structuredContent"].(map[string]any)
 	text := got.Result["content"].([]any)[0].(map[string]any)["text"].(string)
 	var same map[string]any
-	if err := json.Unmarshal([]byte(text), &same); err != nil || svc.CanonicalJSON(mustJSON(t, same)) != svc.CanonicalJSON(mustJSON(t, structured)) {
+	if err := json.Unmarshal([]byte(text), &same); err != nil || conversation.CanonicalJSON(mustJSON(t, same)) != conversation.CanonicalJSON(mustJSON(t, structured)) {
 		t.Errorf("%s: the text %s is not the content %v, %v", tool, text, structured, err)
 	}
 	failed, _ := got.Result["isError"].(bool)
@@ -193,7 +194,7 @@ func mustJSON(t *testing.T, value any) []byte {
 }
 
 // names returns the tools in the caller's list.
-func (w *world) names(t *testing.T, path string, token svc.Secret) (out []string) {
+func (w *world) names(t *testing.T, path string, token domain.Secret) (out []string) {
 	t.Helper()
 	got := w.askAt(t, path, token, "tools/list", map[string]any{})
 	if got.Error != nil {

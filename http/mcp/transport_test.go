@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 )
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -28,7 +28,7 @@ func modern(method, name, params string) message {
 	return message{body: `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + meta + params + `}}`, header: header}
 }
 
-func with(m message, token svc.Secret) message {
+func with(m message, token domain.Secret) message {
 	m.token = token
 	return m
 }
@@ -44,8 +44,8 @@ func TestTheDoor(t *testing.T) {
 		holds  string
 	}{
 		"no token":                    {message{body: ping}, 401, `"unauthorized"`},
-		"an unknown token":            {message{body: ping, token: svc.MintSecret("svc_pat_", make([]byte, 32))}, 401, `"unauthorized"`},
-		"an ingest key":               {message{body: ping, token: svc.MintSecret("svc_sec_prod_", make([]byte, 32))}, 401, "ingest key"},
+		"an unknown token":            {message{body: ping, token: domain.MintSecret("svc_pat_", make([]byte, 32))}, 401, `"unauthorized"`},
+		"an ingest key":               {message{body: ping, token: domain.MintSecret("svc_sec_prod_", make([]byte, 32))}, 401, "ingest key"},
 		"a console session":           {message{body: ping, token: w.Session}, 401, "console session"},
 		"a message":                   {message{body: ping, token: w.Reader, header: old}, 200, `"result":{}`},
 		"a session that nobody made":  {message{body: ping, token: w.Reader, header: map[string]string{"Mcp-Session-Id": "stolen"}}, 200, `"result":{}`},

@@ -9,7 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/connector"
 )
 
 // ConnectorProber probes tenants' handlers. It may be used from any number of goroutines.
@@ -24,10 +25,10 @@ func NewConnectorProber(dialer *Dialer, now func() time.Time) *ConnectorProber {
 }
 
 // Probe sends a request to the handler at a base URL, with a token of the given id that is valid for
-// svc.ConnectorTokenLife. It validates the answer: it must arrive with a status of 2xx within the context, be signed,
+// connector.TokenLife. It validates the answer: it must arrive with a status of 2xx within the context, be signed,
 // and list the handler's capabilities.
-func (p *ConnectorProber) Probe(ctx context.Context, app svc.AppRef, url string, secret svc.Secret, id string) svc.ConnectorProbe {
-	probe := svc.ConnectorProbe{At: p.now()}
+func (p *ConnectorProber) Probe(ctx context.Context, app domain.AppRef, url string, secret domain.Secret, id string) connector.Probe {
+	probe := connector.Probe{At: p.now()}
 	if problem := p.ask(ctx, app, url, secret, id, &probe); problem != "" {
 		probe.Problem, probe.Capabilities, probe.Version = problem, nil, ""
 	}
@@ -36,9 +37,9 @@ func (p *ConnectorProber) Probe(ctx context.Context, app svc.AppRef, url string,
 }
 
 // ask makes the request and returns the reason why the probe failed, "" if it succeeded.
-func (p *ConnectorProber) ask(ctx context.Context, app svc.AppRef, url string, secret svc.Secret, id string, probe *svc.ConnectorProbe) (problem string) {
-	claims := svc.ConnectorClaims{
-		Issuer: "svc", Audience: url, Subject: app.String(), ID: id, IssuedAt: probe.At.Unix(), ExpiresAt: probe.At.Add(svc.ConnectorTokenLife).Unix(),
+func (p *ConnectorProber) ask(ctx context.Context, app domain.AppRef, url string, secret domain.Secret, id string, probe *connector.Probe) (problem string) {
+	claims := connector.Claims{
+		Issuer: "svc", Audience: url, Subject: app.String(), ID: id, IssuedAt: probe.At.Unix(), ExpiresAt: probe.At.Add(connector.TokenLife).Unix(),
 	}
 	token, err := claims.Sign(secret)
 	if err != nil {
@@ -56,21 +57,21 @@ func (p *ConnectorProber) ask(ctx context.Context, app svc.AppRef, url string, s
 		return connectorProblem(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(response.Body, svc.MaxConnectorAnswer+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, connector.MaxConnectorAnswer+1))
 	switch {
 	case err != nil:
 		return connectorProblem(ctx, err)
-	case len(body) > svc.MaxConnectorAnswer:
-		return fmt.Sprintf("the answer is longer than %d bytes", svc.MaxConnectorAnswer)
+	case len(body) > connector.MaxConnectorAnswer:
+		return fmt.Sprintf("the answer is longer than %d bytes", connector.MaxConnectorAnswer)
 	}
 	probe.Answered = true
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return fmt.Sprintf("the handler answered with status %d", response.StatusCode)
 	}
-	if !hmac.Equal([]byte(response.Header.Get("X-SVC-Signature")), []byte(svc.ConnectorSignature(secret, id, body))) {
+	if !hmac.Equal([]byte(response.Header.Get("X-SVC-Signature")), []byte(connector.Signature(secret, id, body))) {
 		return "the signature of the answer is not right"
 	}
-	return svc.ReadConnectorHealth(body, probe)
+	return connector.ReadConnectorHealth(body, probe)
 }
 
 // connectorProblem describes the failure of a request.

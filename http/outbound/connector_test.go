@@ -19,19 +19,20 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/connector"
 	"svc/http/outbound"
 )
 
-const connectorSecret = svc.Secret("0123456789abcdef0123456789abcdef")
+const connectorSecret = domain.Secret("0123456789abcdef0123456789abcdef")
 
 // local permits this machine.
-func local() svc.Targets {
-	return svc.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
+func local() domain.Targets {
+	return domain.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}
 }
 
 // claimsOf verifies the token of a request and returns its claims.
-func claimsOf(t *testing.T, r *http.Request) (claims svc.ConnectorClaims) {
+func claimsOf(t *testing.T, r *http.Request) (claims connector.Claims) {
 	t.Helper()
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	parts := strings.Split(token, ".")
@@ -57,7 +58,7 @@ func TestHowConnectorsAreJudged(t *testing.T) {
 	answer := func(status int, body, sign string) func(http.ResponseWriter, string) {
 		return func(w http.ResponseWriter, id string) {
 			if sign == "" {
-				sign = svc.ConnectorSignature(connectorSecret, id, []byte(body))
+				sign = connector.Signature(connectorSecret, id, []byte(body))
 			}
 			w.Header().Set("X-SVC-Signature", sign)
 			w.WriteHeader(status)
@@ -72,12 +73,12 @@ func TestHowConnectorsAreJudged(t *testing.T) {
 		"healthy":            {answer(200, good, ""), true, ""},
 		"created":            {answer(201, good, ""), true, ""},
 		"no signature":       {answer(200, good, "none"), true, "signature"},
-		"of another request": {answer(200, good, svc.ConnectorSignature(connectorSecret, "prb_0", []byte(good))), true, "signature"},
+		"of another request": {answer(200, good, connector.Signature(connectorSecret, "prb_0", []byte(good))), true, "signature"},
 		"with another secret": {func(w http.ResponseWriter, id string) {
-			answer(200, good, svc.ConnectorSignature("another", id, []byte(good)))(w, id)
+			answer(200, good, connector.Signature("another", id, []byte(good)))(w, id)
 		}, true, "signature"},
 		"of another body": {func(w http.ResponseWriter, id string) {
-			answer(200, good, svc.ConnectorSignature(connectorSecret, id, []byte(good+" ")))(w, id)
+			answer(200, good, connector.Signature(connectorSecret, id, []byte(good+" ")))(w, id)
 		}, true, "signature"},
 		"no capabilities": {answer(200, `{"version":"1"}`, ""), true, "capabilities"},
 		"no JSON":         {answer(200, `fine`, ""), true, "JSON"},
@@ -88,7 +89,7 @@ func TestHowConnectorsAreJudged(t *testing.T) {
 			w.Header().Set("Location", "http://169.254.169.254/")
 			answer(302, good, "")(w, id)
 		}, true, "status 302"},
-		"too much":       {answer(200, `{"capabilities":[],"more":"`+strings.Repeat("x", svc.MaxConnectorAnswer)+`"}`, ""), false, "longer"},
+		"too much":       {answer(200, `{"capabilities":[],"more":"`+strings.Repeat("x", connector.MaxConnectorAnswer)+`"}`, ""), false, "longer"},
 		"without an end": {func(w http.ResponseWriter, _ string) { writeOn(w) }, false, "longer"},
 		"half an answer": {func(w http.ResponseWriter, _ string) {
 			w.Header().Set("Content-Length", "100")
@@ -108,7 +109,7 @@ func TestHowConnectorsAreJudged(t *testing.T) {
 			}))
 			t.Cleanup(server.Close)
 			base = server.URL + "/svc"
-			got := outbound.NewConnectorProber(outbound.NewDialer(local()), time.Now).Probe(t.Context(), svc.AppRef{Org: "acme", App: "web"}, base, connectorSecret, "prb_1")
+			got := outbound.NewConnectorProber(outbound.NewDialer(local()), time.Now).Probe(t.Context(), domain.AppRef{Org: "acme", App: "web"}, base, connectorSecret, "prb_1")
 			if got.Answered != c.answered || (c.problem == "") != (got.Problem == "") || !strings.Contains(got.Problem, c.problem) {
 				t.Errorf("the probe is %+v, want answered %t and %q", got, c.answered, c.problem)
 			}
@@ -136,7 +137,7 @@ func TestAConnectorThatHangsFails(t *testing.T) {
 	t.Cleanup(func() { cancel(); server.Close() })
 	probing, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer stop()
-	got := outbound.NewConnectorProber(outbound.NewDialer(local()), time.Now).Probe(probing, svc.AppRef{}, server.URL, connectorSecret, "prb_1")
+	got := outbound.NewConnectorProber(outbound.NewDialer(local()), time.Now).Probe(probing, domain.AppRef{}, server.URL, connectorSecret, "prb_1")
 	if got.Answered || got.Problem != "the handler did not answer in time" {
 		t.Errorf("the probe is %+v", got)
 	}
@@ -149,7 +150,7 @@ func TestConnectorsInsideAreNotCalled(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { called = true }))
 	t.Cleanup(server.Close)
 	for _, base := range []string{server.URL, "http://169.254.169.254", "http://[::1]:1", "http://[::ffff:127.0.0.1]:1", "http://10.1.2.3", "http://0.0.0.0:80"} {
-		got := outbound.NewConnectorProber(outbound.NewDialer(svc.Targets{}), time.Now).Probe(t.Context(), svc.AppRef{}, base, connectorSecret, "prb_1")
+		got := outbound.NewConnectorProber(outbound.NewDialer(domain.Targets{}), time.Now).Probe(t.Context(), domain.AppRef{}, base, connectorSecret, "prb_1")
 		if got.Answered || got.Problem != outbound.ErrNotPublic.Error() {
 			t.Errorf("%s: %+v", base, got)
 		}
@@ -182,8 +183,8 @@ func TestTheDocumentedHandlersWork(t *testing.T) {
 			}
 			base := serveHandler(t, dir, c.command)
 			prober := outbound.NewConnectorProber(outbound.NewDialer(local()), time.Now)
-			probe := func(base string, secret svc.Secret) svc.ConnectorProbe {
-				return prober.Probe(t.Context(), svc.AppRef{Org: "acme", App: "web"}, base, secret, "prb_1")
+			probe := func(base string, secret domain.Secret) connector.Probe {
+				return prober.Probe(t.Context(), domain.AppRef{Org: "acme", App: "web"}, base, secret, "prb_1")
 			}
 			if got := probe(base, connectorSecret); got.Problem != "" || got.Version != "1.0.0" || !reflect.DeepEqual(got.Capabilities, []string{"overview"}) {
 				t.Errorf("the probe is %+v", got)
@@ -192,11 +193,11 @@ func TestTheDocumentedHandlersWork(t *testing.T) {
 				t.Errorf("with another secret it is %+v", got)
 			}
 			other := outbound.NewConnectorProber(&outbound.Dialer{Targets: local(), Resolver: here{}}, time.Now)
-			if got := other.Probe(t.Context(), svc.AppRef{}, strings.Replace(base, "127.0.0.1", "other.example", 1), connectorSecret, "prb_1"); !strings.Contains(got.Problem, "status 401") {
+			if got := other.Probe(t.Context(), domain.AppRef{}, strings.Replace(base, "127.0.0.1", "other.example", 1), connectorSecret, "prb_1"); !strings.Contains(got.Problem, "status 401") {
 				t.Errorf("with a token for another handler it is %+v", got)
 			}
 			old := outbound.NewConnectorProber(outbound.NewDialer(local()), func() time.Time { return time.Now().Add(-61 * time.Second) })
-			if got := old.Probe(t.Context(), svc.AppRef{}, base, connectorSecret, "prb_1"); !strings.Contains(got.Problem, "status 401") {
+			if got := old.Probe(t.Context(), domain.AppRef{}, base, connectorSecret, "prb_1"); !strings.Contains(got.Problem, "status 401") {
 				t.Errorf("with an old token it is %+v", got)
 			}
 		})

@@ -9,7 +9,8 @@ import (
 	"net/netip"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // Resolver finds the addresses of a name; *net.Resolver is one.
@@ -22,14 +23,14 @@ var ErrNotPublic = errors.New("the address is not public")
 
 // Dialer connects to permitted addresses only.
 type Dialer struct {
-	Targets  svc.Targets
+	Targets  domain.Targets
 	Resolver Resolver
 	// Connect opens a connection to an address that was checked; nil uses the network.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // NewDialer returns a dialer over the system's resolver and network.
-func NewDialer(targets svc.Targets) *Dialer {
+func NewDialer(targets domain.Targets) *Dialer {
 	return &Dialer{Targets: targets, Resolver: net.DefaultResolver}
 }
 
@@ -66,7 +67,7 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 	}
 	connect := d.Connect
 	if connect == nil {
-		connect = (&net.Dialer{Timeout: svc.MaxTimeoutMs * time.Millisecond}).DialContext
+		connect = (&net.Dialer{Timeout: monitor.MaxTimeoutMs * time.Millisecond}).DialContext
 	}
 	var problems []error
 	for _, addr := range addrs {
@@ -87,18 +88,18 @@ const lookupTime = 2 * time.Second
 
 // CheckTarget returns the reason why a URL may not be called, after a lookup of its host. A host that is not found is
 // accepted: it may exist later.
-func (d *Dialer) CheckTarget(ctx context.Context, raw string) *svc.FieldError {
+func (d *Dialer) CheckTarget(ctx context.Context, raw string) *domain.FieldError {
 	if problem := d.Targets.Check(raw); problem != nil {
 		return problem
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, raw, http.NoBody)
 	if err != nil {
-		return &svc.FieldError{Field: "url", Code: "url_not_public", Message: "The url does not parse."}
+		return &domain.FieldError{Field: "url", Code: "url_not_public", Message: "The url does not parse."}
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTime)
 	defer cancel()
 	if _, err := d.lookup(ctx, request.URL.Hostname()); errors.Is(err, ErrNotPublic) {
-		return &svc.FieldError{Field: "url", Code: "url_not_public", Message: "The url must be a public http or https address: its name stands for an address that is loopback, private, link-local or reserved."}
+		return &domain.FieldError{Field: "url", Code: "url_not_public", Message: "The url must be a public http or https address: its name stands for an address that is loopback, private, link-local or reserved."}
 	}
 	return nil
 }
@@ -122,6 +123,6 @@ func (d *Dialer) Client() *http.Client {
 func (d *Dialer) transport() *http.Transport {
 	return &http.Transport{
 		DialContext: d.DialContext, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: idlePerHost, IdleConnTimeout: idleTime,
-		MaxResponseHeaderBytes: maxHeader, TLSHandshakeTimeout: svc.MaxTimeoutMs * time.Millisecond,
+		MaxResponseHeaderBytes: maxHeader, TLSHandshakeTimeout: monitor.MaxTimeoutMs * time.Millisecond,
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"testing"
 
-	"svc"
+	"svc/domain"
 )
 
 // script answers lookups one after another and records the targets of connections.
@@ -96,7 +96,7 @@ func TestAnswersThatChangeDoNotGetThrough(t *testing.T) {
 
 func TestAllowedAddressesAreReached(t *testing.T) {
 	t.Parallel()
-	targets, err := svc.ParseAllow("127.0.0.1")
+	targets, err := domain.ParseAllow("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

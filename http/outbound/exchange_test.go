@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain/monitor"
 )
 
 // TestHostsAreDialedAsTheDNSHasThem checks the targets of requests.
@@ -62,7 +62,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	} {
 		server, opened := counting(test.answer)
 		t.Cleanup(server.Close)
-		probe, spec := NewProbe(loopback(t), "https://svc.example", time.Now), svc.DefaultMonitor()
+		probe, spec := NewProbe(loopback(t), "https://svc.example", time.Now), monitor.DefaultMonitor()
 		spec.URL, spec.Method = server.URL, test.method
 		for range 2 {
 			if got := probe.Check(t.Context(), spec); got.Error != "" || got.StatusCode != 200 {
@@ -107,7 +107,7 @@ func TestAConnectionGrowsOld(t *testing.T) {
 	at, inside := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("10.0.0.1")
 	names.at.Store(&at)
 	now := time.Now()
-	probe, spec := NewProbe(dialer, "https://svc.example", func() time.Time { return now }), svc.DefaultMonitor()
+	probe, spec := NewProbe(dialer, "https://svc.example", func() time.Time { return now }), monitor.DefaultMonitor()
 	spec.URL = "http://site.example:" + port(server.URL) + "/"
 	for after := time.Duration(0); after <= agedTime; after += agedTime / 4 {
 		if got := probe.Check(t.Context(), spec); got.Error != "" {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"svc"
+	"svc/domain"
 )
 
 // FuzzHeaders writes any text as a subject and as a display name, and parses it as a mail program does.
@@ -87,7 +87,7 @@ func TestHeaders(t *testing.T) {
 func TestLettersGoToDomainsInOtherAlphabets(t *testing.T) {
 	t.Parallel()
 	address, heard := postOffice(t)
-	m := Mail{Server: svc.Secret("smtp://" + address), From: "svc@bücher.example", Now: noon}
+	m := Mail{Server: domain.Secret("smtp://" + address), From: "svc@bücher.example", Now: noon}
 	err := m.send(t.Context(), letter{id: "l1", to: []string{"jo@müller.example", "ada@acme.example"}, subject: strings.Repeat("週", 90), text: "Hi", unsubscribe: "https://bücher.example/ä?b=é"})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/signin"
 )
 
 // Limits of invitations.
@@ -53,14 +54,14 @@ func (i *Invitations) Admit(org, email string) error {
 	}
 	letters := i.sent[org]
 	if times := letters[email]; len(times) > 0 && now.Sub(times[len(times)-1]) < addressRest {
-		return &svc.Error{Code: svc.CodeRateLimited, RetryAfter: addressRest, Message: "This address was invited less than a minute ago."}
+		return &domain.Error{Code: domain.CodeRateLimited, RetryAfter: addressRest, Message: "This address was invited less than a minute ago."}
 	}
 	recent := 0
 	for _, times := range letters {
 		recent += len(times)
 	}
 	if recent >= orgLetters {
-		return &svc.Error{Code: svc.CodeRateLimited, RetryAfter: orgRest, Message: fmt.Sprintf("The organization has mailed %d invitations within an hour.", orgLetters)}
+		return &domain.Error{Code: domain.CodeRateLimited, RetryAfter: orgRest, Message: fmt.Sprintf("The organization has mailed %d invitations within an hour.", orgLetters)}
 	}
 	if letters == nil {
 		letters = map[string][]time.Time{}
@@ -71,13 +72,13 @@ func (i *Invitations) Admit(org, email string) error {
 }
 
 // SendInvitation makes one attempt to send an invitation.
-func (i *Invitations) SendInvitation(ctx context.Context, mail svc.InvitationMail) error {
+func (i *Invitations) SendInvitation(ctx context.Context, mail signin.InvitationMail) error {
 	ctx, cancel := context.WithTimeout(ctx, inviteTime)
 	defer cancel()
 	return i.mail.send(ctx, i.letter(&mail))
 }
 
-func (i *Invitations) letter(mail *svc.InvitationMail) letter {
+func (i *Invitations) letter(mail *signin.InvitationMail) letter {
 	line := func(text string) string { return strings.Join(strings.Fields(text), " ") }
 	org, by := line(mail.Organization.Name), line(mail.Invitation.InvitedBy.Name)
 	text := fmt.Sprintf(`%s invites you to the organization %s as %s.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // ErrNoMail is the refusal of e-mail if the operator has configured no server.
@@ -23,7 +23,7 @@ var ErrNoMail = errors.New("no mail server is configured")
 type Mail struct {
 	// Server is smtp://user:password@host:port (STARTTLS if the server offers it) or smtps://…;
 	// empty sends nothing.
-	Server svc.Secret
+	Server domain.Secret
 	From   string
 	Now    func() time.Time
 }
@@ -77,11 +77,11 @@ func (m Mail) send(ctx context.Context, l letter) (err error) {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	if err := client.Mail(svc.ASCIIAddress(m.From)); err != nil {
+	if err := client.Mail(domain.ASCIIAddress(m.From)); err != nil {
 		return fmt.Errorf("naming the sender: %w", err)
 	}
 	for _, address := range l.to {
-		if err := client.Rcpt(svc.ASCIIAddress(address)); err != nil {
+		if err := client.Rcpt(domain.ASCIIAddress(address)); err != nil {
 			return fmt.Errorf("naming a recipient: %w", err)
 		}
 	}
@@ -136,18 +136,18 @@ func (m Mail) connect(ctx context.Context, server *url.URL) (*smtp.Client, net.C
 func (m Mail) message(l letter) []byte {
 	_, host, _ := strings.Cut(m.From, "@")
 	var out Header
-	out.Add("From", svc.ASCIIAddress(m.From))
+	out.Add("From", domain.ASCIIAddress(m.From))
 	to := make([]string, len(l.to))
 	for i, address := range l.to {
-		to[i] = svc.ASCIIAddress(address)
+		to[i] = domain.ASCIIAddress(address)
 	}
 	out.Add("To", strings.Join(to, ", "))
 	out.Text("Subject", l.subject)
 	out.Add("Date", m.Now().UTC().Format(time.RFC1123Z))
-	out.Add("Message-ID", "<"+l.id+"@"+svc.ASCIIHost(cmp.Or(host, "localhost"))+">")
+	out.Add("Message-ID", "<"+l.id+"@"+domain.ASCIIHost(cmp.Or(host, "localhost"))+">")
 	out.Add("Auto-Submitted", "auto-generated")
 	if l.unsubscribe != "" {
-		out.Add("List-Unsubscribe", "<"+svc.ASCIIURL(l.unsubscribe)+">")
+		out.Add("List-Unsubscribe", "<"+domain.ASCIIURL(l.unsubscribe)+">")
 		out.Add("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	}
 	out.Add("MIME-Version", "1.0")

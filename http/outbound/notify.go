@@ -16,7 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
 	"svc/http/views"
 )
 
@@ -38,14 +39,14 @@ func NewNotifier(dialer *Dialer, mail Mail, publicURL string, now func() time.Ti
 
 // Send makes one attempt to deliver a notice to a channel of a kind. If it fails, retry reports
 // whether another attempt may succeed.
-func (n *Notifier) Send(ctx context.Context, kind svc.ChannelKind, target svc.ChannelTarget, d svc.Delivery) (retry bool, err error) {
+func (n *Notifier) Send(ctx context.Context, kind alert.ChannelKind, target alert.ChannelTarget, d alert.Delivery) (retry bool, err error) {
 	var body []byte
 	header := http.Header{}
 	switch kind {
-	case svc.ChannelEmail:
+	case alert.ChannelEmail:
 		err := n.Mail.send(ctx, letter{id: d.ID, to: target.To, subject: subject(&d.Notice), text: n.text(&d.Notice)})
 		return err != nil && !errors.Is(err, ErrNoMail), err
-	case svc.ChannelSlack:
+	case alert.ChannelSlack:
 		body, err = json.Marshal(n.chat(&d.Notice))
 	default:
 		if body, err = json.Marshal(n.alert(&d.Notice)); err == nil {
@@ -64,7 +65,7 @@ func (n *Notifier) Send(ctx context.Context, kind svc.ChannelKind, target svc.Ch
 
 // Sign returns the signature of a body: the time in seconds, and HMAC-SHA256 over the
 // time, a full stop and the body.
-func Sign(secret svc.Secret, now time.Time, body []byte) string {
+func Sign(secret domain.Secret, now time.Time, body []byte) string {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(secret.Reveal()))
 	mac.Write([]byte(stamp + "."))
@@ -124,7 +125,7 @@ type Alertmanager struct {
 	CommonAnnotations map[string]string `json:"commonAnnotations"`
 	ExternalURL       string            `json:"externalURL"`
 	Alerts            []ManagedAlert    `json:"alerts"`
-	Event             svc.NoticeEvent   `json:"event"`
+	Event             alert.NoticeEvent `json:"event"`
 	Incident          views.Incident    `json:"incident"`
 }
 
@@ -139,7 +140,7 @@ type ManagedAlert struct {
 	Fingerprint  string            `json:"fingerprint"`
 }
 
-func (n *Notifier) alert(notice *svc.Notice) Alertmanager {
+func (n *Notifier) alert(notice *alert.Notice) Alertmanager {
 	i := &notice.Incident
 	status, ends := "firing", time.Time{}
 	if i.ResolvedAt != nil {
@@ -164,12 +165,12 @@ func (n *Notifier) alert(notice *svc.Notice) Alertmanager {
 	}
 }
 
-func (n *Notifier) address(notice *svc.Notice) string {
-	return svc.IncidentURL(n.PublicURL, notice.App)
+func (n *Notifier) address(notice *alert.Notice) string {
+	return alert.IncidentURL(n.PublicURL, notice.App)
 }
 
 // chat is the message for Slack and for services that accept the same format.
-func (n *Notifier) chat(notice *svc.Notice) map[string]any {
+func (n *Notifier) chat(notice *alert.Notice) map[string]any {
 	i := &notice.Incident
 	lines := fmt.Sprintf("*%s*\n%s · %s · %s since %s\n<%s|incident %s>", escape(subject(notice)), escape(notice.App.String()), escape(i.Environment), i.Status,
 		i.StartedAt.UTC().Format(time.RFC3339), n.address(notice), i.ID)
@@ -185,20 +186,20 @@ func escape(text string) string {
 }
 
 // subject returns the line that names the notice.
-func subject(notice *svc.Notice) string {
+func subject(notice *alert.Notice) string {
 	word := strings.ToUpper(notice.Incident.Severity)
 	switch notice.Event {
-	case svc.NoticeResolved:
+	case alert.NoticeResolved:
 		word = "RESOLVED"
-	case svc.NoticeTest:
+	case alert.NoticeTest:
 		word = "TEST"
-	case svc.NoticeOpen:
+	case alert.NoticeOpen:
 	}
 	return "[" + word + "] " + notice.Incident.Title
 }
 
 // text is the body of an e-mail.
-func (n *Notifier) text(notice *svc.Notice) string {
+func (n *Notifier) text(notice *alert.Notice) string {
 	i := &notice.Incident
 	return fmt.Sprintf("%s\n\nApplication  %s\nEnvironment  %s\nSeverity     %s\nStatus       %s\nStarted      %s\nIncident     %s\n\n%s\n", i.Title, notice.App, i.Environment,
 		i.Severity, i.Status, i.StartedAt.UTC().Format(time.RFC1123), i.ID, n.address(notice))

@@ -18,7 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -26,18 +27,18 @@ var update = flag.Bool("update", false, "rewrite golden files")
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // notice is the notice of a rule that has fired or recovered.
-func notice(event svc.NoticeEvent) svc.Delivery {
+func notice(event alert.NoticeEvent) alert.Delivery {
 	value := 3.5
-	incident := svc.Incident{
-		ID: "inc_1", RuleID: "rul_1", RuleName: "Latency <p95>", Kind: svc.AlertMetric, Severity: "critical", Status: svc.IncidentOpen, Environment: "production",
+	incident := alert.Incident{
+		ID: "inc_1", RuleID: "rul_1", RuleName: "Latency <p95>", Kind: alert.Metric, Severity: "critical", Status: alert.IncidentOpen, Environment: "production",
 		Title: "Latency <p95> — 3.5 > 2", Value: &value, Threshold: 2, Comparator: "gt", StartedAt: noon().Add(-time.Minute), LastTriggeredAt: noon(), Metric: "latency",
 		Labels: map[string]string{"route": "/"}, Occurrences: 7,
 	}
-	if event == svc.NoticeResolved {
+	if event == alert.NoticeResolved {
 		ended := noon()
-		incident.Status, incident.ResolvedAt = svc.IncidentResolved, &ended
+		incident.Status, incident.ResolvedAt = alert.IncidentResolved, &ended
 	}
-	return svc.Delivery{ID: "dlv_1", ChannelID: "chn_1", Attempts: 2, Notice: svc.Notice{Event: event, App: svc.AppRef{Org: "acme", App: "web"}, Incident: incident}}
+	return alert.Delivery{ID: "dlv_1", ChannelID: "chn_1", Attempts: 2, Notice: alert.Notice{Event: event, App: domain.AppRef{Org: "acme", App: "web"}, Incident: incident}}
 }
 
 // TestWhatChannelsRead checks the requests to webhooks and chats.
@@ -59,9 +60,9 @@ func TestWhatChannelsRead(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	n := NewNotifier(loopback(t), Mail{}, "https://svc.example", noon)
-	for _, kind := range []svc.ChannelKind{svc.ChannelWebhook, svc.ChannelSlack} {
-		for _, event := range []svc.NoticeEvent{svc.NoticeOpen, svc.NoticeResolved} {
-			target := svc.ChannelTarget{URL: server.URL + "/" + string(kind), Secret: "whsec_1"}
+	for _, kind := range []alert.ChannelKind{alert.ChannelWebhook, alert.ChannelSlack} {
+		for _, event := range []alert.NoticeEvent{alert.NoticeOpen, alert.NoticeResolved} {
+			target := alert.ChannelTarget{URL: server.URL + "/" + string(kind), Secret: "whsec_1"}
 			if retry, err := n.Send(t.Context(), kind, target, notice(event)); retry || err != nil {
 				t.Errorf("%s %s: %t, %v", kind, event, retry, err)
 			}
@@ -83,7 +84,7 @@ func TestWhatChannelsRead(t *testing.T) {
 // cannot mention a channel or a person, or insert a link.
 func TestNobodyIsCalledByATitle(t *testing.T) {
 	t.Parallel()
-	delivery := notice(svc.NoticeOpen)
+	delivery := notice(alert.NoticeOpen)
 	delivery.Notice.Incident.Title, delivery.Notice.Incident.Environment = "<!channel> <@U1> <https://evil.example|here> & more", "<!here>"
 	n := NewNotifier(loopback(t), Mail{}, "https://svc.example", noon)
 	body, err := json.Marshal(n.chat(&delivery.Notice))
@@ -137,7 +138,7 @@ func TestWhichAnswersAreTriedAgain(t *testing.T) {
 		{"http://10.0.0.1/secret-path", false, false},
 		{"http://inside.example/secret-path", false, false},
 	} {
-		retry, err := n.Send(t.Context(), svc.ChannelSlack, svc.ChannelTarget{URL: test.url}, notice(svc.NoticeOpen))
+		retry, err := n.Send(t.Context(), alert.ChannelSlack, alert.ChannelTarget{URL: test.url}, notice(alert.NoticeOpen))
 		if (err == nil) != test.ok || retry != test.retry {
 			t.Errorf("%s: retry %t, %v", test.url, retry, err)
 		}
@@ -145,7 +146,7 @@ func TestWhichAnswersAreTriedAgain(t *testing.T) {
 			t.Errorf("the error shows where the channel leads: %v", err)
 		}
 	}
-	if retry, err := n.Send(t.Context(), svc.ChannelEmail, svc.ChannelTarget{To: []string{"a@b.example"}}, notice(svc.NoticeOpen)); retry || err == nil {
+	if retry, err := n.Send(t.Context(), alert.ChannelEmail, alert.ChannelTarget{To: []string{"a@b.example"}}, notice(alert.NoticeOpen)); retry || err == nil {
 		t.Errorf("e-mail without a server: %t, %v", retry, err)
 	}
 }
@@ -209,10 +210,10 @@ func TestErrorsOfChannelsKeepSecrets(t *testing.T) {
 func TestEmail(t *testing.T) {
 	t.Parallel()
 	address, letter := postOffice(t)
-	n := NewNotifier(loopback(t), Mail{Server: svc.Secret("smtp://" + address), From: "svc@acme.example", Now: noon}, "https://svc.example", noon)
-	d := notice(svc.NoticeOpen)
+	n := NewNotifier(loopback(t), Mail{Server: domain.Secret("smtp://" + address), From: "svc@acme.example", Now: noon}, "https://svc.example", noon)
+	d := notice(alert.NoticeOpen)
 	d.Notice.Incident.Title += "\r\nBcc: everybody@acme.example"
-	if retry, err := n.Send(t.Context(), svc.ChannelEmail, svc.ChannelTarget{To: []string{"ops@acme.example", "dev@acme.example"}}, d); retry || err != nil {
+	if retry, err := n.Send(t.Context(), alert.ChannelEmail, alert.ChannelTarget{To: []string{"ops@acme.example", "dev@acme.example"}}, d); retry || err != nil {
 		t.Fatalf("%t, %v", retry, err)
 	}
 	heard := <-letter

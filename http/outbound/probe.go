@@ -20,12 +20,13 @@ import (
 
 	"golang.org/x/net/publicsuffix"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // Probe performs the checks of monitors. It may be used from any number of goroutines.
 type Probe struct {
-	targets svc.Targets
+	targets domain.Targets
 	plain   http.RoundTripper
 	secure  *http.Transport
 	now     func() time.Time
@@ -79,14 +80,14 @@ func (p *Probe) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // Check performs one check within the time-out of a specification.
-func (p *Probe) Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult {
+func (p *Probe) Check(ctx context.Context, spec monitor.Spec) monitor.CheckResult {
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
-		return svc.CheckResult{At: p.now(), Error: "The check was not performed."}
+		return monitor.CheckResult{At: p.now(), Error: "The check was not performed."}
 	}
-	result := svc.CheckResult{At: p.now()}
+	result := monitor.CheckResult{At: p.now()}
 	check := &checkContext{Context: ctx, end: result.At.Add(spec.Timeout()), now: p.now}
 	check.times.now = p.now
 	if err := p.perform(check, spec, &result); err != nil { //nolint:contextcheck // check is made of ctx
@@ -97,7 +98,7 @@ func (p *Probe) Check(ctx context.Context, spec svc.MonitorSpec) svc.CheckResult
 }
 
 // perform sends the request and evaluates the answer.
-func (p *Probe) perform(ctx *checkContext, spec svc.MonitorSpec, result *svc.CheckResult) error {
+func (p *Probe) perform(ctx *checkContext, spec monitor.Spec, result *monitor.CheckResult) error {
 	request, err := http.NewRequestWithContext(ctx, spec.Method, spec.URL, http.NoBody)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (p *Probe) perform(ctx *checkContext, spec svc.MonitorSpec, result *svc.Che
 
 // follow follows the redirects of an answer with net/http's client, which receives the answer for its first request.
 // The client sends the cookies that the answers of this check set.
-func (p *Probe) follow(request *http.Request, answer *http.Response, spec svc.MonitorSpec) (*http.Response, error) {
+func (p *Probe) follow(request *http.Request, answer *http.Response, spec monitor.Spec) (*http.Response, error) {
 	trips := func(next *http.Request) (*http.Response, error) {
 		if first := answer; first != nil {
 			answer = nil
@@ -163,7 +164,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // judge reads as much of the body as the specification needs.
-func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc.CheckResult) error {
+func (p *Probe) judge(response *http.Response, spec monitor.Spec, result *monitor.CheckResult) error {
 	body := p.bodies.Get().(*bytes.Buffer)
 	body.Reset()
 	defer func() {
@@ -173,7 +174,7 @@ func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc
 	}()
 	limit := int64(keptBody) // The body is read so that the connection can be reused.
 	if spec.BodyMatch != "" || spec.BodyAbsent != "" {
-		limit = svc.MaxCheckedBody
+		limit = monitor.MaxCheckedBody
 	}
 	content, err := unpacked(response)
 	if err != nil {
@@ -183,7 +184,7 @@ func (p *Probe) judge(response *http.Response, spec svc.MonitorSpec, result *svc
 		return err
 	}
 	text := body.Bytes()
-	if limit == svc.MaxCheckedBody {
+	if limit == monitor.MaxCheckedBody {
 		text = textOf(response.Header.Get("Content-Type"), text)
 	}
 	result.Error = spec.Judge(response.StatusCode, text)
@@ -211,7 +212,7 @@ var (
 )
 
 // errorText returns a sentence about an error for users.
-func errorText(err error, ctx context.Context, spec svc.MonitorSpec) string { //nolint:revive // the error comes first, as its subject
+func errorText(err error, ctx context.Context, spec monitor.Spec) string { //nolint:revive // the error comes first, as its subject
 	dns, isDNS := errors.AsType[*net.DNSError](err)
 	invalid, isInvalid := errors.AsType[x509.CertificateInvalidError](err)
 	_, wrongHost := errors.AsType[x509.HostnameError](err)

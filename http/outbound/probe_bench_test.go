@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // BenchmarkCheck compares the processor time of a check over the probe's own exchange with one over the transport of
@@ -16,11 +17,11 @@ import (
 func BenchmarkCheck(b *testing.B) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("x", 240))) }))
 	b.Cleanup(server.Close)
-	targets, err := svc.ParseAllow("127.0.0.1")
+	targets, err := domain.ParseAllow("127.0.0.1")
 	if err != nil {
 		b.Fatal(err)
 	}
-	spec := svc.DefaultMonitor()
+	spec := monitor.DefaultMonitor()
 	spec.URL, spec.BodyMatch = server.URL+"/", "xxx"
 	dialer := NewDialer(targets)
 	for name, trip := range map[string]http.RoundTripper{"plain": newExchanger(dialer, time.Now), "transport": dialer.transport()} {

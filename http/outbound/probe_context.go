@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/monitor"
 )
 
 // checkContext is the context of one check: it holds the check's deadline and collects its phases. It has no timer: a
@@ -126,11 +126,11 @@ func (t *phaseTimes) answered() {
 }
 
 // phases returns the collected phases of a check that ends now.
-func (t *phaseTimes) phases(begun, now time.Time) svc.CheckPhases {
+func (t *phaseTimes) phases(begun, now time.Time) monitor.CheckPhases {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	micros := func(d time.Duration) uint32 { return uint32(max(d, 0).Microseconds()) }
-	out := svc.CheckPhases{DNS: micros(t.took[phaseDNS]), Connect: micros(t.took[phaseConnect]), TLS: micros(t.took[phaseTLS]), Total: micros(now.Sub(begun))}
+	out := monitor.CheckPhases{DNS: micros(t.took[phaseDNS]), Connect: micros(t.took[phaseConnect]), TLS: micros(t.took[phaseTLS]), Total: micros(now.Sub(begun))}
 	if !t.firstByte.IsZero() {
 		out.FirstByte = micros(t.firstByte.Sub(begun))
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/monitor"
 )
 
 // TestBodiesAreComparedAsText serves bodies in several encodings. Each body contains "Straße" once.
@@ -62,7 +62,7 @@ func TestBodiesAreComparedAsText(t *testing.T) {
 	} {
 		contentType, body = test.contentType, test.body
 		for _, field := range []string{"bodyMatch", "bodyAbsent"} {
-			spec, want := svc.DefaultMonitor(), test.want
+			spec, want := monitor.DefaultMonitor(), test.want
 			spec.URL, spec.TimeoutMs, spec.BodyMatch = server.URL, 3000, utf8Text
 			if field == "bodyAbsent" {
 				spec.BodyMatch, spec.BodyAbsent = "", utf8Text
@@ -80,10 +80,10 @@ func TestTheTextOfLargeBodiesIsBounded(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=iso-8859-1")
-		_, _ = io.WriteString(w, strings.Repeat("\xe9", svc.MaxCheckedBody-4)+"Ende and more")
+		_, _ = io.WriteString(w, strings.Repeat("\xe9", monitor.MaxCheckedBody-4)+"Ende and more")
 	}))
 	t.Cleanup(server.Close)
-	spec := svc.DefaultMonitor()
+	spec := monitor.DefaultMonitor()
 	spec.URL, spec.TimeoutMs, spec.BodyMatch, spec.BodyAbsent = server.URL, 3000, "éEnde", "and more"
 	if got := NewProbe(loopback(t), "https://svc.example", time.Now).Check(t.Context(), spec); got.Error != "" {
 		t.Error(got.Error)
@@ -131,7 +131,7 @@ func TestChecksSendTheCookiesOfTheirRedirects(t *testing.T) {
 		{"a cookie for TLS", "site.example", "/secure", []string{"site.example/secure ", "site.example/end "}},
 		{"another path", "site.example", "/path", []string{"site.example/path ", "site.example/end "}},
 	} {
-		spec := svc.DefaultMonitor()
+		spec := monitor.DefaultMonitor()
 		spec.URL, spec.TimeoutMs = "http://"+test.host+":"+port(server.URL)+test.path, 3000
 		for range 2 {
 			seen = nil
@@ -158,7 +158,7 @@ func TestChecksSayWhatTheyAccept(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
-		spec := svc.DefaultMonitor()
+		spec := monitor.DefaultMonitor()
 		spec.Method, spec.URL, spec.TimeoutMs = method, server.URL, 3000
 		if got := NewProbe(loopback(t), "https://svc.example", time.Now).Check(t.Context(), spec); got.Error != "" {
 			t.Errorf("%s: %q", method, got.Error)

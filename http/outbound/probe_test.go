@@ -22,7 +22,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // site is a scripted target: its handler decides the outcome of a check.
@@ -46,7 +47,7 @@ func site(w http.ResponseWriter, r *http.Request) {
 	case "/hangup":
 		panic(http.ErrAbortHandler)
 	case "/big":
-		_, _ = w.Write(append(bytes.Repeat([]byte("x"), svc.MaxCheckedBody), "needle"...))
+		_, _ = w.Write(append(bytes.Repeat([]byte("x"), monitor.MaxCheckedBody), "needle"...))
 	case "/gzip":
 		w.Header().Set("Content-Encoding", r.Header.Get("Accept-Encoding"))
 		packer := gzip.NewWriter(w)
@@ -94,7 +95,7 @@ func (names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error
 
 func loopback(t *testing.T) *Dialer {
 	t.Helper()
-	targets, err := svc.ParseAllow("127.0.0.1")
+	targets, err := domain.ParseAllow("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,32 +115,32 @@ func TestVerdicts(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		path   string
-		change func(*svc.MonitorSpec)
+		change func(*monitor.Spec)
 		status int
 		want   string
 	}{
 		{name: "passes", path: "/ok", status: 200},
-		{name: "says who asks", path: "/agent", change: func(s *svc.MonitorSpec) { s.BodyMatch = "svc-monitor/1 (+https://svc.example)" }, status: 200},
+		{name: "says who asks", path: "/agent", change: func(s *monitor.Spec) { s.BodyMatch = "svc-monitor/1 (+https://svc.example)" }, status: 200},
 		{name: "by name", path: "http://site.example:" + port(server.URL) + "/ok", status: 200},
 		{name: "another status", path: "/down", status: 503, want: "The status was 503, not 200."},
-		{name: "the status that is wished for", path: "/down", change: func(s *svc.MonitorSpec) { s.ExpectedStatus = 503 }, status: 503},
-		{name: "the text is there", path: "/ok", change: func(s *svc.MonitorSpec) { s.BodyMatch = "is well" }, status: 200},
-		{name: "the text is not there", path: "/ok", change: func(s *svc.MonitorSpec) { s.BodyMatch = "is bad" }, status: 200, want: "The body does not contain the text of bodyMatch."},
-		{name: "the other text is there", path: "/ok", change: func(s *svc.MonitorSpec) { s.BodyMatch, s.BodyAbsent = "all", "well" }, status: 200, want: "The body contains the text of bodyAbsent."},
-		{name: "neither", path: "/ok", change: func(s *svc.MonitorSpec) { s.BodyMatch, s.BodyAbsent = "all", "bad" }, status: 200},
-		{name: "a text after the limit", path: "/big", change: func(s *svc.MonitorSpec) { s.BodyMatch = "needle" }, status: 200, want: "The body does not contain the text of bodyMatch."},
+		{name: "the status that is wished for", path: "/down", change: func(s *monitor.Spec) { s.ExpectedStatus = 503 }, status: 503},
+		{name: "the text is there", path: "/ok", change: func(s *monitor.Spec) { s.BodyMatch = "is well" }, status: 200},
+		{name: "the text is not there", path: "/ok", change: func(s *monitor.Spec) { s.BodyMatch = "is bad" }, status: 200, want: "The body does not contain the text of bodyMatch."},
+		{name: "the other text is there", path: "/ok", change: func(s *monitor.Spec) { s.BodyMatch, s.BodyAbsent = "all", "well" }, status: 200, want: "The body contains the text of bodyAbsent."},
+		{name: "neither", path: "/ok", change: func(s *monitor.Spec) { s.BodyMatch, s.BodyAbsent = "all", "bad" }, status: 200},
+		{name: "a text after the limit", path: "/big", change: func(s *monitor.Spec) { s.BodyMatch = "needle" }, status: 200, want: "The body does not contain the text of bodyMatch."},
 		{name: "no answer", path: "/slow", want: "There was no whole answer within 300 ms."},
 		{name: "half an answer", path: "/drip", status: 200, want: "There was no whole answer within 300 ms."},
 		{name: "a body that is cut off", path: "/cut", status: 200, want: "The connection was closed before the answer was whole."},
 		{name: "no answer but an end", path: "/hangup", want: "The connection was closed before the answer was whole."},
-		{name: "a packed text", path: "/gzip", change: func(s *svc.MonitorSpec) { s.BodyMatch = "packed" }, status: 200},
+		{name: "a packed text", path: "/gzip", change: func(s *monitor.Spec) { s.BodyMatch = "packed" }, status: 200},
 		{name: "a text that is not packed as it says", path: "/no-gzip", status: 200, want: "The request failed."},
-		{name: "an answer to HEAD", path: "/gzip", change: func(s *svc.MonitorSpec) { s.Method = "HEAD" }, status: 200},
-		{name: "hints before the answer", path: "/hints", change: func(s *svc.MonitorSpec) { s.BodyMatch = "well" }, status: 200},
+		{name: "an answer to HEAD", path: "/gzip", change: func(s *monitor.Spec) { s.Method = "HEAD" }, status: 200},
+		{name: "hints before the answer", path: "/hints", change: func(s *monitor.Spec) { s.BodyMatch = "well" }, status: 200},
 		{name: "hints without an answer", path: "/chatter", want: "The request failed."},
 		{name: "a header without an end", path: "/header", want: "The request failed."},
 		{name: "a redirect", path: "/moved", status: 200},
-		{name: "a redirect that is wished for", path: "/moved", change: func(s *svc.MonitorSpec) { s.ExpectedStatus = 302 }, status: 302},
+		{name: "a redirect that is wished for", path: "/moved", change: func(s *monitor.Spec) { s.ExpectedStatus = 302 }, status: 302},
 		{name: "a redirect to a private address", path: "/inside", want: notPublic},
 		{name: "a redirect to a private name", path: "/by-name", want: notPublic},
 		{name: "a redirect to a file", path: "/file", want: notPublic},
@@ -150,7 +151,7 @@ func TestVerdicts(t *testing.T) {
 		{name: "a private name", path: "http://inside.example/", want: notPublic},
 		{name: "a private address", path: "http://10.0.0.1/", want: notPublic},
 	} {
-		spec := svc.DefaultMonitor()
+		spec := monitor.DefaultMonitor()
 		spec.URL, spec.TimeoutMs = test.path, 3000
 		if strings.HasPrefix(test.path, "/") {
 			spec.URL = server.URL + test.path
@@ -175,7 +176,7 @@ func TestPhases(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	probe := NewProbe(loopback(t), "https://svc.example", time.Now).WithRoots(roots)
-	spec := svc.DefaultMonitor()
+	spec := monitor.DefaultMonitor()
 	spec.URL = server.URL + "/ok"
 	first, second := probe.Check(t.Context(), spec), probe.Check(t.Context(), spec)
 	if p := first.Phases; first.Error != "" || p.Connect == 0 || p.TLS == 0 || p.FirstByte < p.Connect+p.TLS || p.Total < p.FirstByte {
@@ -214,7 +215,7 @@ func TestCertificates(t *testing.T) {
 		if test.trusted {
 			roots.AddCert(parsed)
 		}
-		spec := svc.DefaultMonitor()
+		spec := monitor.DefaultMonitor()
 		spec.URL = "https://site.example:" + port(server.URL) + "/ok"
 		got := NewProbe(loopback(t), "https://svc.example", time.Now).WithRoots(roots).Check(t.Context(), spec)
 		if got.Error != test.want {

@@ -14,7 +14,7 @@ import (
 	texttemplate "text/template"
 	"time"
 
-	"svc"
+	"svc/domain/report"
 )
 
 //go:embed report.txt report.html
@@ -42,7 +42,7 @@ func NewReports(mail Mail, publicURL string) (*Reports, error) {
 }
 
 // SendReport makes one attempt to send a letter. If it fails, retry reports whether another attempt may succeed.
-func (r *Reports) SendReport(ctx context.Context, mail *svc.ReportMail) (retry bool, err error) {
+func (r *Reports) SendReport(ctx context.Context, mail *report.Mail) (retry bool, err error) {
 	l, err := r.letter(mail)
 	if err != nil {
 		return false, err
@@ -52,7 +52,7 @@ func (r *Reports) SendReport(ctx context.Context, mail *svc.ReportMail) (retry b
 }
 
 // letter makes a letter.
-func (r *Reports) letter(mail *svc.ReportMail) (letter, error) {
+func (r *Reports) letter(mail *report.Mail) (letter, error) {
 	page, err := r.pageOf(mail)
 	if err != nil {
 		return letter{}, err
@@ -89,7 +89,7 @@ type reportList struct {
 type reportRow struct{ Value, Name string }
 
 // pageOf returns the page of a letter.
-func (r *Reports) pageOf(mail *svc.ReportMail) (*reportPage, error) {
+func (r *Reports) pageOf(mail *report.Mail) (*reportPage, error) {
 	page := &reportPage{Unsubscribe: mail.Unsubscribe}
 	name := strings.Join(strings.Fields(mail.AppName), " ")
 	query := url.Values{"env": {mail.Environment}}
@@ -110,7 +110,7 @@ func (r *Reports) pageOf(mail *svc.ReportMail) (*reportPage, error) {
 }
 
 // fill fills in a regular report.
-func (p *reportPage) fill(name string, mail *svc.ReportMail) error {
+func (p *reportPage) fill(name string, mail *report.Mail) error {
 	const day = "Monday, 2 January 2006"
 	from, err := time.Parse(time.DateOnly, mail.Letter.Period.From)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *reportPage) fill(name string, mail *svc.ReportMail) error {
 		return fmt.Errorf("reading the period of a report: %w", err)
 	}
 	p.Title = fmt.Sprintf("%s: the week of %s", name, from.Format("2 January 2006"))
-	if mail.Kind == svc.ReportMonthly {
+	if mail.Kind == report.Monthly {
 		p.Title = fmt.Sprintf("%s: %s", name, from.Format("January 2006"))
 	}
 	p.Lead = fmt.Sprintf("%s to %s, %s (%s), against the time before.", from.Format(day), to.Format(day), mail.Environment, mail.Location)
@@ -148,14 +148,14 @@ func (p *reportPage) fill(name string, mail *svc.ReportMail) error {
 func lists(all ...reportList) (some []reportList) {
 	for _, one := range all {
 		if len(one.Rows) > 0 {
-			one.Rows = one.Rows[:min(len(one.Rows), svc.ReportRows)]
+			one.Rows = one.Rows[:min(len(one.Rows), report.Rows)]
 			some = append(some, one)
 		}
 	}
 	return some
 }
 
-func rowsOf(values []svc.ReportValue) (rows []reportRow) {
+func rowsOf(values []report.Value) (rows []reportRow) {
 	for _, one := range values {
 		rows = append(rows, reportRow{grouped(one.Visitors), cmp.Or(one.Value, "(not known)")})
 	}

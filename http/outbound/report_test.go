@@ -9,40 +9,43 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/goal"
+	"svc/domain/report"
 )
 
 // reportMails are a letter of each kind, with names that attackers chose.
-func reportMails(t *testing.T) map[string]*svc.ReportMail {
+func reportMails(t *testing.T) map[string]*report.Mail {
 	t.Helper()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
 	deleted := noon()
-	mail := func(kind svc.ReportKind, letter svc.ReportLetter) *svc.ReportMail {
+	mail := func(kind report.Kind, letter report.Letter) *report.Mail {
 		letter.ID, letter.To = "rpl_1", "ada@acme.example"
-		return &svc.ReportMail{
-			Letter: letter, Kind: kind, App: svc.AppRef{Org: "acme", App: "web"}, AppName: "Acme\r\nBcc: all@acme.example <Web>", Environment: "production", Location: berlin,
+		return &report.Mail{
+			Letter: letter, Kind: kind, App: domain.AppRef{Org: "acme", App: "web"}, AppName: "Acme\r\nBcc: all@acme.example <Web>", Environment: "production", Location: berlin,
 			Unsubscribe: "https://svc.example/unsubscribe/acme/web/rpt_1?recipient=0f&code=ab", Threshold: 1000,
 		}
 	}
-	content := svc.ReportContent{
-		Overview: svc.Overview{
-			Current:  svc.Headline{Visitors: 12_345, Pageviews: 1_234_567, Sessions: 15_000, BounceRate: 0.434, AvgDurationMs: 83_499, Conversions: 12},
-			Previous: svc.Headline{Visitors: 10_000, Pageviews: 1_300_000, Sessions: 15_000, BounceRate: 0.40, AvgDurationMs: 80_000},
+	content := report.Content{
+		Overview: analytics.Overview{
+			Current:  analytics.Headline{Visitors: 12_345, Pageviews: 1_234_567, Sessions: 15_000, BounceRate: 0.434, AvgDurationMs: 83_499, Conversions: 12},
+			Previous: analytics.Headline{Visitors: 10_000, Pageviews: 1_300_000, Sessions: 15_000, BounceRate: 0.40, AvgDurationMs: 80_000},
 		},
-		Pages:   []svc.ReportValue{{Value: "/", Visitors: 9_000}, {Value: "/<script>alert(1)</script>", Visitors: 12}},
-		Sources: []svc.ReportValue{{Value: "Google", Visitors: 4_000}, {Visitors: 1}},
-		Goals:   []svc.GoalCount{{Goal: svc.Goal{ID: "g1", Name: "Sign-up"}, Conversions: 12, Visitors: 11}, {Goal: svc.Goal{ID: "g2", Name: "gone", DeletedAt: &deleted}, Conversions: 1}},
+		Pages:   []report.Value{{Value: "/", Visitors: 9_000}, {Value: "/<script>alert(1)</script>", Visitors: 12}},
+		Sources: []report.Value{{Value: "Google", Visitors: 4_000}, {Visitors: 1}},
+		Goals:   []goal.Count{{Goal: goal.Goal{ID: "g1", Name: "Sign-up"}, Conversions: 12, Visitors: 11}, {Goal: goal.Goal{ID: "g2", Name: "gone", DeletedAt: &deleted}, Conversions: 1}},
 	}
-	weekly := mail(svc.ReportWeekly, svc.ReportLetter{Period: svc.ReportPeriod{From: "2026-11-16", To: "2026-11-22"}})
+	weekly := mail(report.Weekly, report.Letter{Period: report.Period{From: "2026-11-16", To: "2026-11-22"}})
 	weekly.Content = content
-	monthly := mail(svc.ReportMonthly, svc.ReportLetter{Period: svc.ReportPeriod{From: "2026-10-01", To: "2026-10-31"}})
-	spike := mail(svc.ReportSpike, svc.ReportLetter{Spike: &svc.Spike{
-		At: noon(), Visitors: 1_250, Sources: []svc.ReportValue{{Value: "Hacker News", Visitors: 1_100}}, Pages: []svc.ReportValue{{Value: "/blog", Visitors: 1_200}},
+	monthly := mail(report.Monthly, report.Letter{Period: report.Period{From: "2026-10-01", To: "2026-10-31"}})
+	spike := mail(report.ReportSpike, report.Letter{Spike: &report.Spike{
+		At: noon(), Visitors: 1_250, Sources: []report.Value{{Value: "Hacker News", Visitors: 1_100}}, Pages: []report.Value{{Value: "/blog", Visitors: 1_200}},
 	}})
-	return map[string]*svc.ReportMail{"weekly": weekly, "monthly-empty": monthly, "spike": spike}
+	return map[string]*report.Mail{"weekly": weekly, "monthly-empty": monthly, "spike": spike}
 }
 
 // TestWhatReportsSay compares the letters of reports in both forms.

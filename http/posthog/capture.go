@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 // Unform returns the body in a form's member data, in which older SDKs send base64. It returns another body unchanged.
@@ -68,7 +69,7 @@ type Captured struct {
 // Loss is an event that is not stored. If Part is true, it is a part of an event that is stored otherwise. Code is the
 // reason.
 type Loss struct {
-	Signal svc.Signal
+	Signal ingest.Signal
 	Code   string
 	Part   bool
 }
@@ -103,9 +104,9 @@ func Read(text []byte, sent time.Time, most int) (captured Captured, many bool, 
 	var outer body
 	switch text = bytes.TrimSpace(text); {
 	case len(text) > 0 && text[0] == '[':
-		err = svc.DecodeJSON(text, &raws)
+		err = domain.DecodeJSON(text, &raws)
 	case len(text) > 0 && text[0] == '{':
-		if err = svc.DecodeJSON(text, &outer); outer.Batch != nil {
+		if err = domain.DecodeJSON(text, &outer); outer.Batch != nil {
 			raws = outer.Batch
 		} else if outer.Event != "" {
 			raws = []json.RawMessage{text}
@@ -120,7 +121,7 @@ func Read(text []byte, sent time.Time, most int) (captured Captured, many bool, 
 	}
 	t := translation{told: map[told]map[string]json.RawMessage{}}
 	if at, said := readTime(outer.SentAt); said && at.IsZero() {
-		t.strip(svc.SignalEvents, codeTime)
+		t.strip(ingest.SignalEvents, codeTime)
 	} else if said {
 		sent = at
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"svc"
+	"svc/domain/occurrence"
 )
 
 // thrown is an entry of $exception_list. It has the same form as an entry of Sentry.
@@ -97,5 +97,5 @@ func fingerprintOf(raw json.RawMessage) []string {
 			words = append(words, word)
 		}
 	}
-	return words[:min(len(words), svc.MaxFingerprint)]
+	return words[:min(len(words), occurrence.MaxFingerprint)]
 }

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 // item is an item of the native batch.
@@ -31,7 +32,7 @@ type told struct {
 	once          bool
 }
 
-// Codes of losses, in addition to svc.CodePlaceholderID.
+// Codes of losses, in addition to domain.CodePlaceholderID.
 const (
 	codeKind       = "unsupported_event"    // These are recordings, automatic clicks and similar events.
 	codeGroup      = "unsupported_group"    // This is a group that is not a company, on its own or among the properties of an event.
@@ -44,12 +45,12 @@ const (
 func (t *translation) add(one item) { t.items = append(t.items, one) }
 
 // drop notes an event that is not stored.
-func (t *translation) drop(signal svc.Signal, code string) {
+func (t *translation) drop(signal ingest.Signal, code string) {
 	t.losses = append(t.losses, Loss{Signal: signal, Code: code})
 }
 
 // strip notes a part of an event that is not stored.
-func (t *translation) strip(signal svc.Signal, code string) {
+func (t *translation) strip(signal ingest.Signal, code string) {
 	t.losses = append(t.losses, Loss{Signal: signal, Code: code, Part: true})
 }
 
@@ -64,13 +65,13 @@ func (t *translation) translate(e *capture) {
 	case "$feature_flag_called":
 		t.flags++
 	case "$autocapture", "$$heatmap", "$heatmap", "$snapshot", "$snapshot_items", "$performance_event", "$rageclick", "$dead_click", "$copy_autocapture", "$opt_in", "$$client_ingestion_warning":
-		t.drop(svc.SignalEvents, codeKind)
+		t.drop(ingest.SignalEvents, codeKind)
 	case "$identify":
 		shared["type"], shared["traits"] = "identify", t.traits(e, shared)
 		switch other := idOf(e.Properties["$anon_distinct_id"]); {
 		case other == "":
-		case svc.IsPlaceholderID(other):
-			t.strip(svc.SignalEvents, lostID(other))
+		case domain.IsPlaceholderID(other):
+			t.strip(ingest.SignalEvents, lostID(other))
 		default:
 			shared["anonymousId"] = other
 		}
@@ -94,21 +95,21 @@ func (t *translation) translate(e *capture) {
 
 // lostID returns the reason why an id does not count.
 func lostID(id string) string {
-	if id == svc.CookielessID {
+	if id == domain.CookielessID {
 		return codeCookieless
 	}
-	return svc.CodePlaceholderID
+	return domain.CodePlaceholderID
 }
 
 // kindOf returns the signal of an event's items, and whether they are stored for a visitor without an id.
-func kindOf(event string) (signal svc.Signal, nameless bool) {
+func kindOf(event string) (signal ingest.Signal, nameless bool) {
 	switch event {
 	case "$exception":
-		return svc.SignalErrors, true
+		return ingest.SignalErrors, true
 	case "$web_vitals":
-		return svc.SignalMetrics, true
+		return ingest.SignalMetrics, true
 	}
-	return svc.SignalEvents, false
+	return ingest.SignalEvents, false
 }
 
 // identify sets the ids of the person of an item. named is false if no id is usable, and then the event is dropped. A
@@ -119,14 +120,14 @@ func (t *translation) identify(e *capture, one item) (named bool) {
 		distinct = idOf(e.Properties["distinct_id"])
 	}
 	device := idOf(e.Properties["$device_id"])
-	if svc.IsPlaceholderID(device) {
+	if domain.IsPlaceholderID(device) {
 		device = ""
 	}
 	known := string(e.Properties["$is_identified"]) != "false" && e.text("$user_state") != "anonymous"
 	switch {
-	case distinct == "" || !svc.IsPlaceholderID(distinct):
+	case distinct == "" || !domain.IsPlaceholderID(distinct):
 	case slices.Contains([]string{"$identify", "$set", "$unset", "$create_alias", "$merge_dangerously", "$groupidentify"}, e.Event):
-		t.drop(svc.SignalEvents, lostID(distinct))
+		t.drop(ingest.SignalEvents, lostID(distinct))
 		return false
 	default:
 		signal, nameless := kindOf(e.Event)
@@ -134,7 +135,7 @@ func (t *translation) identify(e *capture, one item) (named bool) {
 			t.drop(signal, lostID(distinct))
 			return false
 		}
-		if signal != svc.SignalMetrics { // Vitals belong to no person.
+		if signal != ingest.SignalMetrics { // Vitals belong to no person.
 			t.strip(signal, lostID(distinct))
 		}
 		distinct, known = device, false
@@ -234,11 +235,11 @@ func (t *translation) event(e *capture, shared item) {
 	}
 	t.add(shared)
 	if groups := e.object("$groups"); len(groups) > 0 {
-		t.strip(svc.SignalEvents, codeGroup)
+		t.strip(ingest.SignalEvents, codeGroup)
 	}
 	traits := t.traits(e, shared)
 	if len(traits) > 0 && shared["distinctId"] == nil {
-		t.strip(svc.SignalEvents, codeTraits)
+		t.strip(ingest.SignalEvents, codeTraits)
 		return
 	}
 	if len(traits) > 0 {
@@ -269,10 +270,10 @@ func (t *translation) group(e *capture, shared item) {
 	kind, key := e.text("$group_type"), idOf(e.Properties["$group_key"])
 	switch {
 	case kind != "company":
-		t.drop(svc.SignalEvents, codeGroup)
+		t.drop(ingest.SignalEvents, codeGroup)
 		return
 	case shared["distinctId"] == "$"+kind+"_"+key:
-		t.drop(svc.SignalEvents, codeNobody)
+		t.drop(ingest.SignalEvents, codeNobody)
 		return
 	}
 	shared["type"], shared["groupId"] = "group", key
@@ -302,6 +303,6 @@ func (t *translation) vitals(e *capture, shared item) {
 		t.add(point)
 	}
 	if len(t.items) == before {
-		t.drop(svc.SignalMetrics, codeKind)
+		t.drop(ingest.SignalMetrics, codeKind)
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // Auditor stores the audit rows of management writes.
 type Auditor interface {
 	// Append stores one row and returns when the row is durable. If several rows have the same id and instant, only one
 	// is stored.
-	Append(ctx context.Context, row svc.AuditRow) error
+	Append(ctx context.Context, row domain.AuditRow) error
 }
 
 // afterwards bounds the work that follows a request: storing its audit row and finishing its idempotency record. This
@@ -41,7 +41,7 @@ func (h *Handler) audit(ctx context.Context, call *Call, status int, cause error
 }
 
 // auditOf returns the row of a call that ends with a status.
-func (h *Handler) auditOf(call *Call, status int, cause error) svc.AuditRow {
+func (h *Handler) auditOf(call *Call, status int, cause error) domain.AuditRow {
 	row := auditRow(call.Grant, call.Route.Operation, call.request)
 	row.ID, row.At, row.RequestID, row.Status, row.Detail = call.trailID, call.Now, call.RequestID, status, call.note
 	if private, id := call.Route.Private, call.Param("id"); private != nil && private(id) {
@@ -59,7 +59,7 @@ func (h *Handler) auditOf(call *Call, status int, cause error) svc.AuditRow {
 // Audit stores a row for a write that a raw handler has answered, like the row of a gated write. grant is the grant of
 // the caller, org and app are the ones that the caller may address, and cause is the error of a refused write, nil if
 // it succeeded.
-func (w *Response) Audit(r *http.Request, operation string, grant svc.Grant, org, app, detail string, cause error) {
+func (w *Response) Audit(r *http.Request, operation string, grant domain.Grant, org, app, detail string, cause error) {
 	if w.handler.config.Auditor == nil {
 		return
 	}
@@ -73,8 +73,8 @@ func (w *Response) Audit(r *http.Request, operation string, grant svc.Grant, org
 }
 
 // auditRow returns a row that describes the caller and the request.
-func auditRow(grant svc.Grant, operation string, r *http.Request) svc.AuditRow {
-	row := svc.AuditRow{
+func auditRow(grant domain.Grant, operation string, r *http.Request) domain.AuditRow {
+	row := domain.AuditRow{
 		Operation: operation, Method: r.Method, Path: r.URL.Path,
 		TokenID: grant.Token.ID, TokenKind: grant.Token.Kind,
 	}
@@ -92,7 +92,7 @@ func newTrailID() string {
 }
 
 // keep passes a row to the auditor.
-func (h *Handler) keep(ctx context.Context, row svc.AuditRow) {
+func (h *Handler) keep(ctx context.Context, row domain.AuditRow) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), afterwards)
 	defer cancel()
 	if err := h.config.Auditor.Append(ctx, row); err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // Authority checks access tokens and console sessions.
@@ -16,7 +16,7 @@ type Authority interface {
 	// expired. It fails with rate_limited (RetryAfter set) if the limit is used up. It fails with not_found if the
 	// organization does not exist or the token cannot address it. grant and state are valid with the latter two errors
 	// as well.
-	Authorize(ctx context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error)
+	Authorize(ctx context.Context, secret string, class domain.RateClass, org string) (domain.Grant, domain.RateState, error)
 }
 
 // The WWW-Authenticate headers (contract 5): for a request without credentials, and for a request with credentials of
@@ -39,10 +39,10 @@ func (h *Handler) principal(ctx context.Context, call *Call) error {
 	call.secret = secret
 	grant, rate, err := h.config.Authority.Authorize(ctx, secret, call.Route.Rate, call.Param("org"))
 	call.Grant, call.rate = grant, rate
-	switch svc.CodeOf(err) {
-	case svc.CodeUnauthorized:
+	switch domain.CodeOf(err) {
+	case domain.CodeUnauthorized:
 		return call.unauthorized(ChallengeInvalid, "The token is unknown, revoked or expired.")
-	case svc.CodeRateLimited, svc.CodeNotFound:
+	case domain.CodeRateLimited, domain.CodeNotFound:
 		call.refused = err
 		return nil
 	default:
@@ -79,13 +79,13 @@ func refusal(surface Surface, secret string, sent bool) string {
 		return "Send an access token as Authorization: Bearer <token>."
 	case strings.HasPrefix(secret, "svc_pub_"), strings.HasPrefix(secret, "svc_sec_"):
 		return "This is an ingest key; it sends events and evaluates flags. The management API needs an access token."
-	case strings.HasPrefix(secret, svc.TokenLink.Prefix()):
+	case strings.HasPrefix(secret, domain.TokenLink.Prefix()):
 		return "This is the secret of a link, which is opened in a browser; it is no token."
 	case surface == Console && isManagementToken(secret):
 		return "This is an access token; the console's routes need a console session."
-	case surface == Manage && strings.HasPrefix(secret, svc.TokenConsole.Prefix()):
+	case surface == Manage && strings.HasPrefix(secret, domain.TokenConsole.Prefix()):
 		return "This is a console session; the management API needs an access token."
-	case !svc.WellFormedSecret(secret):
+	case !domain.WellFormedSecret(secret):
 		return "The token is unknown, revoked or expired."
 	}
 	return ""
@@ -93,18 +93,18 @@ func refusal(surface Surface, secret string, sent bool) string {
 
 // AccessToken returns the access token of a request to a raw row. It fails with unauthorized if there is no token, or
 // if the form of the secret shows that it is not an access token.
-func AccessToken(r *http.Request) (svc.Secret, error) {
+func AccessToken(r *http.Request) (domain.Secret, error) {
 	secret, sent := bearer(r.Header)
 	if message := refusal(Manage, secret, sent); message != "" {
-		return "", svc.Errorf(svc.CodeUnauthorized, "%s", message)
+		return "", domain.Errorf(domain.CodeUnauthorized, "%s", message)
 	}
-	return svc.Secret(secret), nil
+	return domain.Secret(secret), nil
 }
 
 // isManagementToken reports whether a secret has the prefix of a token that the management surface accepts.
 func isManagementToken(secret string) bool {
-	return slices.ContainsFunc([]svc.TokenKind{svc.TokenPersonal, svc.TokenOrganization, svc.TokenAssistant},
-		func(kind svc.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
+	return slices.ContainsFunc([]domain.TokenKind{domain.TokenPersonal, domain.TokenOrganization, domain.TokenAssistant},
+		func(kind domain.TokenKind) bool { return strings.HasPrefix(secret, kind.Prefix()) })
 }
 
 // bearer returns the credentials of an Authorization header of the scheme Bearer.
@@ -117,5 +117,5 @@ func bearer(header http.Header) (secret string, sent bool) {
 // unauthorized refuses the caller with a challenge.
 func (c *Call) unauthorized(challenge, message string) error {
 	c.header.Set("Www-Authenticate", challenge)
-	return svc.Errorf(svc.CodeUnauthorized, "%s", message)
+	return domain.Errorf(domain.CodeUnauthorized, "%s", message)
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"svc"
+	"svc/domain"
 )
 
 // Nullable is a field of a body that may be absent (Set is false), null (Value is nil) or a value.
@@ -42,29 +42,29 @@ type isNullable interface{ nullable() reflect.Type }
 type bodyReader struct{}
 
 // read reads a body. An optional one may be empty.
-func (b bodyReader) read(body []byte, into reflect.Value, optional bool) []svc.FieldError {
+func (b bodyReader) read(body []byte, into reflect.Value, optional bool) []domain.FieldError {
 	if len(bytes.TrimSpace(body)) == 0 {
 		if optional {
 			return nil
 		}
-		return []svc.FieldError{{Code: "empty_body", Message: "The body is empty; send a JSON object."}}
+		return []domain.FieldError{{Code: "empty_body", Message: "The body is empty; send a JSON object."}}
 	}
 	if problem := scanJSON(body); problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	return b.object(body, into, "")
 }
 
 // scanJSON checks that a body is exactly one JSON value of clean text.
-func scanJSON(body []byte) *svc.FieldError {
+func scanJSON(body []byte) *domain.FieldError {
 	if !utf8.Valid(body) {
-		return &svc.FieldError{Code: "invalid_text", Message: "The body is not UTF-8 text."}
+		return &domain.FieldError{Code: "invalid_text", Message: "The body is not UTF-8 text."}
 	}
-	if svc.TooDeep(body) {
-		return &svc.FieldError{Code: "too_deep", Message: fmt.Sprintf("The body is nested deeper than %d levels.", svc.MaxNesting)}
+	if domain.TooDeep(body) {
+		return &domain.FieldError{Code: "too_deep", Message: fmt.Sprintf("The body is nested deeper than %d levels.", domain.MaxNesting)}
 	}
 	if !json.Valid(body) {
-		return &svc.FieldError{Code: "invalid_json", Message: "The body is not one JSON value."}
+		return &domain.FieldError{Code: "invalid_json", Message: "The body is not one JSON value."}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	for {
@@ -73,21 +73,21 @@ func scanJSON(body []byte) *svc.FieldError {
 			return nil
 		}
 		if err != nil {
-			return &svc.FieldError{Code: "invalid_json", Message: "The body is not one JSON value."}
+			return &domain.FieldError{Code: "invalid_json", Message: "The body is not one JSON value."}
 		}
 		if text, ok := token.(string); ok && strings.ContainsRune(text, 0) {
-			return &svc.FieldError{Code: "invalid_text", Message: "The body holds a NUL."}
+			return &domain.FieldError{Code: "invalid_text", Message: "The body holds a NUL."}
 		}
 	}
 }
 
 // object reads the members of an object into the fields with the same names.
-func (b bodyReader) object(raw []byte, into reflect.Value, prefix string) []svc.FieldError {
+func (b bodyReader) object(raw []byte, into reflect.Value, prefix string) []domain.FieldError {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
-		return []svc.FieldError{{Field: prefix, Code: "invalid_type", Message: typeMessage(prefix, into.Type())}}
+		return []domain.FieldError{{Field: prefix, Code: "invalid_type", Message: typeMessage(prefix, into.Type())}}
 	}
-	var problems []svc.FieldError
+	var problems []domain.FieldError
 	var known []string
 	for _, field := range reflect.VisibleFields(into.Type()) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -101,7 +101,7 @@ func (b bodyReader) object(raw []byte, into reflect.Value, prefix string) []svc.
 		case present:
 			problems = append(problems, b.value(value, into.FieldByIndex(field.Index), path)...)
 		case field.Tag.Get("required") == "true":
-			problems = append(problems, svc.FieldError{Field: path, Code: "required", Message: fmt.Sprintf("The field %s is required.", path)})
+			problems = append(problems, domain.FieldError{Field: path, Code: "required", Message: fmt.Sprintf("The field %s is required.", path)})
 		}
 	}
 	return append(problems, unknownMembers(raw, known, prefix)...)
@@ -120,7 +120,7 @@ const maxUnknown = 10
 
 // unknownMembers returns a problem for each of the first members of an object that are unknown or
 // occur twice.
-func unknownMembers(raw []byte, known []string, prefix string) (problems []svc.FieldError) {
+func unknownMembers(raw []byte, known []string, prefix string) (problems []domain.FieldError) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	_, _ = decoder.Token() // the brace of an object that has been read already
 	seen := map[string]bool{}
@@ -134,9 +134,9 @@ func unknownMembers(raw []byte, known []string, prefix string) (problems []svc.F
 		path := within(prefix, name)
 		switch {
 		case !slices.Contains(known, name):
-			problems = append(problems, svc.FieldError{Field: path, Code: "unknown_member", Message: fmt.Sprintf("There is no field %s%s", path, question(name, known)), Allowed: slices.Clone(known)})
+			problems = append(problems, domain.FieldError{Field: path, Code: "unknown_member", Message: fmt.Sprintf("There is no field %s%s", path, question(name, known)), Allowed: slices.Clone(known)})
 		case seen[name]:
-			problems = append(problems, svc.FieldError{Field: path, Code: "duplicate_member", Message: fmt.Sprintf("The field %s may occur once.", path)})
+			problems = append(problems, domain.FieldError{Field: path, Code: "duplicate_member", Message: fmt.Sprintf("The field %s may occur once.", path)})
 		}
 		seen[name] = true
 	}
@@ -145,11 +145,11 @@ func unknownMembers(raw []byte, known []string, prefix string) (problems []svc.F
 
 // question ends the sentence about an unknown name with the known name that is nearest, if one is near.
 func question(name string, known []string) string {
-	return cmp.Or(svc.DidYouMean(name, "", known), ".")
+	return cmp.Or(domain.DidYouMean(name, "", known), ".")
 }
 
 // value reads one member.
-func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
+func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) []domain.FieldError {
 	kind := into.Type()
 	if kind.Kind() == reflect.Pointer {
 		into.Set(reflect.New(kind.Elem()))
@@ -161,7 +161,7 @@ func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) 
 	isNull := bytes.Equal(raw, []byte("null"))
 	switch {
 	case isNull && !null && !takesNull && kind.Kind() != reflect.Interface:
-		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, kind)}}
+		return []domain.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, kind)}}
 	case kind.Kind() == reflect.Struct && !own:
 		return b.object(raw, into, path)
 	case kind.Kind() == reflect.Slice && !own:
@@ -170,7 +170,7 @@ func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) 
 		return b.mapping(raw, into, path)
 	}
 	if json.Unmarshal(raw, into.Addr().Interface()) != nil {
-		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, kind)}}
+		return []domain.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, kind)}}
 	}
 	return nil
 }
@@ -179,13 +179,13 @@ func (b bodyReader) value(raw json.RawMessage, into reflect.Value, path string) 
 type TakesNull interface{ TakesNull() }
 
 // list reads the elements of a list.
-func (b bodyReader) list(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
+func (b bodyReader) list(raw json.RawMessage, into reflect.Value, path string) []domain.FieldError {
 	var elements []json.RawMessage
 	if json.Unmarshal(raw, &elements) != nil {
-		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, into.Type())}}
+		return []domain.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, into.Type())}}
 	}
 	list := reflect.MakeSlice(into.Type(), len(elements), len(elements))
-	var problems []svc.FieldError
+	var problems []domain.FieldError
 	for i, element := range elements {
 		problems = append(problems, b.value(element, list.Index(i), fmt.Sprintf("%s[%d]", path, i))...)
 	}
@@ -194,13 +194,13 @@ func (b bodyReader) list(raw json.RawMessage, into reflect.Value, path string) [
 }
 
 // mapping reads an object that may have members of any name.
-func (b bodyReader) mapping(raw json.RawMessage, into reflect.Value, path string) []svc.FieldError {
+func (b bodyReader) mapping(raw json.RawMessage, into reflect.Value, path string) []domain.FieldError {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil {
-		return []svc.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, into.Type())}}
+		return []domain.FieldError{{Field: path, Code: "invalid_type", Message: typeMessage(path, into.Type())}}
 	}
 	read := reflect.MakeMapWithSize(into.Type(), len(members))
-	var problems []svc.FieldError
+	var problems []domain.FieldError
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		value := reflect.New(into.Type().Elem()).Elem()
 		problems = append(problems, b.value(members[name], value, path+"."+name)...)

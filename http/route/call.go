@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/share"
 )
 
 // Call is one gated request: the results of the gates, and the values that the handler adds to the answer. It serves
@@ -19,11 +20,11 @@ type Call struct {
 	RequestID string
 	// Now is the instant of the request. Every decision about the request uses it.
 	Now   time.Time
-	Grant svc.Grant
+	Grant domain.Grant
 	// App is the application of the path, the zero value if the path has none.
-	App svc.Application
+	App domain.Application
 	// Parts holds the part of the application that the row names.
-	Parts svc.AppParts
+	Parts share.AppParts
 
 	// Environment is the slug of the parameter env, empty on routes without it.
 	Environment string
@@ -33,19 +34,19 @@ type Call struct {
 	response *Response
 	streams  bool
 	path     []pathValue
-	rate     svc.RateState
+	rate     domain.RateState
 	refused  error
-	cursors  *svc.Cursors
+	cursors  *domain.Cursors
 	list     string
 	secret   string
 	about    string
 	concerns []string
 	subjects []string
-	happened svc.LedgerKind
+	happened domain.LedgerKind
 	note     string
 	trailID  string
-	carrier  *svc.Carrier
-	each     map[string]*svc.Carrier
+	carrier  *domain.Carrier
+	each     map[string]*domain.Carrier
 	public   string
 	site     string
 	audited  bool
@@ -81,7 +82,7 @@ func (c *Call) Param(name string) string {
 }
 
 // Ref returns the address of the path's application.
-func (c *Call) Ref() svc.AppRef { return svc.AppRef{Org: c.Param("org"), App: c.Param("app")} }
+func (c *Call) Ref() domain.AppRef { return domain.AppRef{Org: c.Param("org"), App: c.Param("app")} }
 
 // Answer sets the status of the answer, for rows that have more than one.
 func (c *Call) Answer(status int) { c.status = status }
@@ -122,7 +123,7 @@ func (c *Call) IfMatch(present uint64) (*uint64, error) {
 		return nil, nil
 	}
 	if !matchesRevision(wanted, present) {
-		return nil, svc.Errorf(svc.CodePrecondition, "The version named by If-Match is not the present one; read it again.")
+		return nil, domain.Errorf(domain.CodePrecondition, "The version named by If-Match is not the present one; read it again.")
 	}
 	return &present, nil
 }
@@ -175,8 +176,8 @@ func (c *Call) Next(keyset ...string) *string {
 }
 
 // PageOf makes a page of rows. If more rows follow, its cursor contains the keyset of the last row.
-func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []string) svc.Page[Row] {
-	page := svc.Page[Row]{Data: rows, Environment: call.Environment}
+func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []string) domain.Page[Row] {
+	page := domain.Page[Row]{Data: rows, Environment: call.Environment}
 	if page.Data == nil {
 		page.Data = []Row{}
 	}
@@ -188,7 +189,7 @@ func PageOf[Row any](call *Call, rows []Row, more bool, keyset func(last Row) []
 
 // within returns the context of the handler. The context of a query has a deadline; a stream has its own bound.
 func (c *Call) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if c.Route.Rate != svc.RateQuery || c.streams {
+	if c.Route.Rate != domain.RateQuery || c.streams {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, limit)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -55,7 +55,7 @@ func formHandler(t testing.TB) *route.Handler {
 }
 
 // problems lists the problems of an answer as "field code".
-func problems(t testing.TB, body []byte) (svc.Code, []string) {
+func problems(t testing.TB, body []byte) (domain.Code, []string) {
 	t.Helper()
 	var problem route.Problem
 	if err := json.Unmarshal(body, &problem); err != nil {
@@ -93,7 +93,7 @@ func TestBadInput(t *testing.T) {
 		{"must=m", `{"name":"n"} x`, []string{" invalid_json"}},
 		{"must=m", `{"name":"n"}{}`, []string{" invalid_json"}},
 		{"must=m", `{"name":`, []string{" invalid_json"}},
-		{"must=m", `{"name":` + strings.Repeat("[", svc.MaxNesting), []string{" too_deep"}},
+		{"must=m", `{"name":` + strings.Repeat("[", domain.MaxNesting), []string{" too_deep"}},
 		{"must=m", `[]`, []string{" invalid_type"}},
 		{"must=m", `null`, []string{" invalid_type"}},
 		{"must=m", "{\"name\":\"\xff\"}", []string{" invalid_text"}},
@@ -113,7 +113,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		response := ask(t, formHandler(t), "POST", "/api/v1/form?"+test.query, test.body)
 		code, got := problems(t, response.Body.Bytes())
-		if response.Code != 400 || code != svc.CodeInvalidRequest || !slices.Equal(got, test.want) {
+		if response.Code != 400 || code != domain.CodeInvalidRequest || !slices.Equal(got, test.want) {
 			t.Errorf("%s %s: %d %q, want %q", test.query, test.body, response.Code, got, test.want)
 		}
 	}
@@ -176,10 +176,10 @@ type ruled struct {
 	Body content `body:"json"`
 }
 
-func (r *ruled) Check(*route.Call) []svc.FieldError {
-	var found []svc.FieldError
+func (r *ruled) Check(*route.Call) []domain.FieldError {
+	var found []domain.FieldError
 	for _, field := range []string{"name", "inners[0].key", "inners[0]", "count"} {
-		found = append(found, svc.FieldError{Field: field, Code: "against_rule"})
+		found = append(found, domain.FieldError{Field: field, Code: "against_rule"})
 	}
 	return found
 }
@@ -207,20 +207,20 @@ func TestRefusedInput(t *testing.T) {
 	for _, test := range []struct {
 		body    string
 		headers []string
-		want    svc.Code
+		want    domain.Code
 	}{
-		{`{"name":"n"}`, []string{"Content-Type: text/plain"}, svc.CodeUnsupportedMedia},
-		{`{"name":"n"}`, []string{"Content-Type: application/x-www-form-urlencoded"}, svc.CodeUnsupportedMedia},
-		{`{"name":"n"}`, []string{"Content-Type: application/json; charset=latin1"}, svc.CodeUnsupportedMedia},
-		{`{"name":"n"}`, []string{"Content-Type: ;"}, svc.CodeUnsupportedMedia},
-		{`{"name":"n"}`, []string{"Content-Encoding: gzip"}, svc.CodeUnsupportedMedia},
-		{`{"name":"` + strings.Repeat("n", route.MaxBodyBytes) + `"}`, nil, svc.CodeTooLarge},
-		{`{"name":"n"}`, []string{"Accept: text/html"}, svc.CodeNotAcceptable},
-		{`{"name":"n"}`, []string{"Accept: text/event-stream"}, svc.CodeNotAcceptable},
-		{`{"name":"n"}`, []string{"Accept: */*, application/json;q=0"}, svc.CodeNotAcceptable},
+		{`{"name":"n"}`, []string{"Content-Type: text/plain"}, domain.CodeUnsupportedMedia},
+		{`{"name":"n"}`, []string{"Content-Type: application/x-www-form-urlencoded"}, domain.CodeUnsupportedMedia},
+		{`{"name":"n"}`, []string{"Content-Type: application/json; charset=latin1"}, domain.CodeUnsupportedMedia},
+		{`{"name":"n"}`, []string{"Content-Type: ;"}, domain.CodeUnsupportedMedia},
+		{`{"name":"n"}`, []string{"Content-Encoding: gzip"}, domain.CodeUnsupportedMedia},
+		{`{"name":"` + strings.Repeat("n", route.MaxBodyBytes) + `"}`, nil, domain.CodeTooLarge},
+		{`{"name":"n"}`, []string{"Accept: text/html"}, domain.CodeNotAcceptable},
+		{`{"name":"n"}`, []string{"Accept: text/event-stream"}, domain.CodeNotAcceptable},
+		{`{"name":"n"}`, []string{"Accept: */*, application/json;q=0"}, domain.CodeNotAcceptable},
 	} {
 		response := ask(t, formHandler(t), "POST", "/api/v1/form?must=m", test.body, test.headers...)
-		if code, _ := problems(t, response.Body.Bytes()); code != test.want || response.Code != svc.InfoOf(test.want).Status {
+		if code, _ := problems(t, response.Body.Bytes()); code != test.want || response.Code != domain.InfoOf(test.want).Status {
 			t.Errorf("%v: %d %s", test.headers, response.Code, response.Body)
 		}
 	}

@@ -11,30 +11,32 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/telemetry"
 )
 
 // Problem is the body of every error answer (RFC 9457 with the extension members of contract 1).
 type Problem struct {
-	Type      string           `json:"type" doc:"The address of the code's description."`
-	Title     string           `json:"title"`
-	Status    int              `json:"status"`
-	Detail    string           `json:"detail" doc:"A sentence for a person."`
-	Code      svc.Code         `json:"code" doc:"The class of the problem; callers may branch on it."`
-	RequestID string           `json:"requestId" doc:"Finds the request in logs and audit rows."`
-	Errors    []svc.FieldError `json:"errors,omitempty" doc:"Every problem of an invalid request."`
-	Required  *svc.Required    `json:"required,omitempty" doc:"What a forbidden call would have needed."`
-	Accepted  svc.Acceptance   `json:"accepted,omitempty" open:"true" doc:"Where events were sent and the status is 503: none, or unknown where some of them may be stored."`
-	Reason    string           `json:"reason,omitempty" doc:"Refines a conflict or a refusal by one word."`
-	Module    svc.Module       `json:"module,omitempty" doc:"The module that is off."`
-	Endpoint  string           `json:"endpoint,omitempty" doc:"The endpoint whose module is off."`
+	Type      string              `json:"type" doc:"The address of the code's description."`
+	Title     string              `json:"title"`
+	Status    int                 `json:"status"`
+	Detail    string              `json:"detail" doc:"A sentence for a person."`
+	Code      domain.Code         `json:"code" doc:"The class of the problem; callers may branch on it."`
+	RequestID string              `json:"requestId" doc:"Finds the request in logs and audit rows."`
+	Errors    []domain.FieldError `json:"errors,omitempty" doc:"Every problem of an invalid request."`
+	Required  *domain.Required    `json:"required,omitempty" doc:"What a forbidden call would have needed."`
+	Accepted  domain.Acceptance   `json:"accepted,omitempty" open:"true" doc:"Where events were sent and the status is 503: none, or unknown where some of them may be stored."`
+	Reason    string              `json:"reason,omitempty" doc:"Refines a conflict or a refusal by one word."`
+	Module    domain.Module       `json:"module,omitempty" doc:"The module that is off."`
+	Endpoint  string              `json:"endpoint,omitempty" doc:"The endpoint whose module is off."`
 
-	ConversationID string           `json:"conversationId,omitempty" doc:"The conversation that a conflict is about."`
-	ActionStatus   svc.ActionStatus `json:"actionStatus,omitempty" doc:"Where an action stands that cannot be decided any more."`
-	Actions        []PendingAction  `json:"actions,omitempty" doc:"The actions that must be decided first."`
+	ConversationID string                    `json:"conversationId,omitempty" doc:"The conversation that a conflict is about."`
+	ActionStatus   conversation.ActionStatus `json:"actionStatus,omitempty" doc:"Where an action stands that cannot be decided any more."`
+	Actions        []PendingAction           `json:"actions,omitempty" doc:"The actions that must be decided first."`
 
-	CurrentRevision *int64               `json:"currentRevision,omitempty" doc:"The revision that is there, where a change expected another one."`
-	Policy          *svc.TelemetryPolicy `json:"policy,omitempty" doc:"The telemetry policy of that revision."`
+	CurrentRevision *int64            `json:"currentRevision,omitempty" doc:"The revision that is there, where a change expected another one."`
+	Policy          *telemetry.Policy `json:"policy,omitempty" doc:"The telemetry policy of that revision."`
 }
 
 // PendingAction is an action that must be decided first.
@@ -48,44 +50,44 @@ const shownText = "Something failed here; the request id finds it in the log."
 
 // publicError returns the error that a caller may see. An error of another type becomes internal. If the time ran out,
 // a query gets query_timeout and any other call gets unavailable.
-func publicError(err error, route *Route) *svc.Error {
-	if known, ok := errors.AsType[*svc.Error](err); ok {
-		if svc.InfoOf(known.Code).Code == svc.CodeInternal {
-			return svc.Errorf(svc.CodeInternal, shownText)
+func publicError(err error, route *Route) *domain.Error {
+	if known, ok := errors.AsType[*domain.Error](err); ok {
+		if domain.InfoOf(known.Code).Code == domain.CodeInternal {
+			return domain.Errorf(domain.CodeInternal, shownText)
 		}
 		return known
 	}
 	switch {
-	case errors.Is(err, context.DeadlineExceeded) && route != nil && route.Rate == svc.RateQuery:
-		return svc.Errorf(svc.CodeQueryTimeout, "The query took longer than 30 seconds; narrow the range, drop a filter, or use a coarser interval.")
+	case errors.Is(err, context.DeadlineExceeded) && route != nil && route.Rate == domain.RateQuery:
+		return domain.Errorf(domain.CodeQueryTimeout, "The query took longer than 30 seconds; narrow the range, drop a filter, or use a coarser interval.")
 	case errors.Is(err, context.DeadlineExceeded):
-		return svc.Errorf(svc.CodeUnavailable, "A part of the service did not answer in time.")
+		return domain.Errorf(domain.CodeUnavailable, "A part of the service did not answer in time.")
 	case errors.Is(err, context.Canceled):
-		return svc.Errorf(svc.CodeUnavailable, "The request was given up before its answer was ready.")
+		return domain.Errorf(domain.CodeUnavailable, "The request was given up before its answer was ready.")
 	}
-	return svc.Errorf(svc.CodeInternal, shownText)
+	return domain.Errorf(domain.CodeInternal, shownText)
 }
 
 // problemAnswer returns the answer of an error.
 func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answer {
 	shown := publicError(err, route)
-	info := svc.InfoOf(shown.Code)
+	info := domain.InfoOf(shown.Code)
 	problem := Problem{
 		Type: h.docs + "/errors#" + string(info.Code), Title: info.Title, Status: info.Status, Detail: shown.Message,
 		Code: info.Code, RequestID: requestID, Errors: shown.Fields, Required: shown.Required,
 		Accepted: shown.Accepted, Reason: shown.Reason, Module: shown.Module,
 	}
 	if turn := shown.Turn; turn != nil {
-		problem.ConversationID, problem.ActionStatus = turn.ConversationID, svc.ActionStatus(turn.ActionStatus)
+		problem.ConversationID, problem.ActionStatus = turn.ConversationID, conversation.ActionStatus(turn.ActionStatus)
 		for _, action := range turn.Actions {
 			problem.Actions = append(problem.Actions, PendingAction{ID: action.ID, ExpiresAt: Time(action.ExpiresAt)})
 		}
 	}
 	if present := shown.Present; present != nil {
 		problem.CurrentRevision = &present.Revision
-		problem.Policy, _ = present.Policy.(*svc.TelemetryPolicy)
+		problem.Policy, _ = present.Policy.(*telemetry.Policy)
 	}
-	if shown.Code == svc.CodeModuleDisabled && route != nil {
+	if shown.Code == domain.CodeModuleDisabled && route != nil {
 		problem.Endpoint = route.Method + " " + route.Path
 	}
 	answer := Answer{Status: info.Status, Header: map[string]string{"Content-Type": "application/problem+json"}}
@@ -106,8 +108,8 @@ func (h *Handler) problemAnswer(err error, requestID string, route *Route) Answe
 const minRetry = time.Second
 
 // RetryAfter returns the seconds of the Retry-After header, 0 for none.
-func RetryAfter(err *svc.Error) int {
-	if err.Code != svc.CodeRateLimited && err.Code != svc.CodeUnavailable {
+func RetryAfter(err *domain.Error) int {
+	if err.Code != domain.CodeRateLimited && err.Code != domain.CodeUnavailable {
 		return 0
 	}
 	return int(math.Ceil(max(err.RetryAfter, minRetry).Seconds()))
@@ -115,7 +117,7 @@ func RetryAfter(err *svc.Error) int {
 
 // logError logs an error with a text that callers do not see.
 func (h *Handler) logError(ctx context.Context, err error, route, requestID string) {
-	if svc.CodeOf(err) != svc.CodeInternal || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if domain.CodeOf(err) != domain.CodeInternal || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
 	h.log.LogAttrs(ctx, slog.LevelError, "answering a request", slog.String("route", route),
@@ -124,5 +126,5 @@ func (h *Handler) logError(ctx context.Context, err error, route, requestID stri
 
 // notFound answers a path that no row has.
 func (w *Response) notFound(*http.Request) {
-	writeAnswer(w, w.handler.problemAnswer(svc.Errorf(svc.CodeNotFound, "No such path."), w.id, nil))
+	writeAnswer(w, w.handler.problemAnswer(domain.Errorf(domain.CodeNotFound, "No such path."), w.id, nil))
 }

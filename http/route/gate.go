@@ -10,14 +10,15 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/share"
 )
 
 // Applications reads applications, for the gate that checks modules.
 type Applications interface {
 	// Read returns an application and, if part is not empty, that part of it. It fails with not_found if the
 	// application does not exist.
-	Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (svc.Application, svc.AppParts, error)
+	Read(ctx context.Context, ref domain.AppRef, part share.AppPart) (domain.Application, share.AppParts, error)
 }
 
 // gate lets a call pass or refuses it with an error.
@@ -41,8 +42,8 @@ func (h *Handler) gates() []gate {
 // rate refuses a call over its token's limits. An organization outside the token's reach is
 // refused after the rate check, so probing uses quota too.
 func (h *Handler) rate(_ context.Context, call *Call) error {
-	call.audited = call.Route.Effect != Read && !call.Route.Open && svc.CodeOf(call.refused) != svc.CodeRateLimited
-	if svc.CodeOf(call.refused) == svc.CodeNotFound {
+	call.audited = call.Route.Effect != Read && !call.Route.Open && domain.CodeOf(call.refused) != domain.CodeRateLimited
+	if domain.CodeOf(call.refused) == domain.CodeNotFound {
 		return notAddressed(call.Route)
 	}
 	if call.refused != nil {
@@ -52,9 +53,9 @@ func (h *Handler) rate(_ context.Context, call *Call) error {
 	if call.streams {
 		slots, what = h.streams, "streams open"
 	}
-	if (call.Route.Rate == svc.RateQuery || call.streams) && !slots.enter(call) {
-		return &svc.Error{
-			Code: svc.CodeRateLimited, RetryAfter: minRetry,
+	if (call.Route.Rate == domain.RateQuery || call.streams) && !slots.enter(call) {
+		return &domain.Error{
+			Code: domain.CodeRateLimited, RetryAfter: minRetry,
 			Message: fmt.Sprintf("The token has %d %s; wait for one to end.", slots.limit, what),
 		}
 	}
@@ -65,9 +66,9 @@ func (h *Handler) rate(_ context.Context, call *Call) error {
 // depends on the route alone, so callers cannot distinguish the two cases.
 func notAddressed(route *Route) error {
 	if route.HasParam("app") {
-		return svc.NotFound("application")
+		return domain.NotFound("application")
 	}
-	return svc.NotFound("organization")
+	return domain.NotFound("organization")
 }
 
 // passScope refuses a token without the row's scope.
@@ -85,8 +86,8 @@ func passPermission(_ context.Context, call *Call) error {
 		return forbidden(route, fmt.Sprintf("The token lacks the permission %s.", route.Permission))
 	}
 	if route.Role != "" && !call.Grant.Role.AtLeast(route.Role) {
-		return &svc.Error{
-			Code: svc.CodeForbidden, Reason: "role_required",
+		return &domain.Error{
+			Code: domain.CodeForbidden, Reason: "role_required",
 			Message: fmt.Sprintf("Only members of the role %s or above may do this.", route.Role),
 		}
 	}
@@ -94,9 +95,9 @@ func passPermission(_ context.Context, call *Call) error {
 }
 
 func forbidden(route *Route, message string) error {
-	return &svc.Error{
-		Code: svc.CodeForbidden, Message: message,
-		Required: &svc.Required{Scope: route.Scope, Permission: route.Permission},
+	return &domain.Error{
+		Code: domain.CodeForbidden, Message: message,
+		Required: &domain.Required{Scope: route.Scope, Permission: route.Permission},
 	}
 }
 
@@ -106,7 +107,7 @@ func (h *Handler) module(ctx context.Context, call *Call) error {
 		return nil
 	}
 	app, parts, err := h.config.Applications.Read(ctx, call.Ref(), call.Route.AppPart)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return notAddressed(call.Route)
 	}
 	if err != nil {
@@ -114,8 +115,8 @@ func (h *Handler) module(ctx context.Context, call *Call) error {
 	}
 	call.App, call.Parts = app, parts
 	if module := call.Route.Module; module != "" && !app.Has(module) {
-		return &svc.Error{
-			Code: svc.CodeModuleDisabled, Module: module,
+		return &domain.Error{
+			Code: domain.CodeModuleDisabled, Module: module,
 			Message: fmt.Sprintf("The application has the module %s switched off.", module),
 		}
 	}
@@ -150,7 +151,7 @@ func (h *Handler) conclude(w *Response, r *http.Request, call *Call, answer *Ans
 	if err != nil {
 		h.logError(ctx, err, call.Route.Operation, call.RequestID)
 		*answer = h.problemAnswer(err, call.RequestID, call.Route)
-		if limited, ok := errors.AsType[*svc.Error](err); ok && limited.Rate != nil {
+		if limited, ok := errors.AsType[*domain.Error](err); ok && limited.Rate != nil {
 			call.rate = *limited.Rate
 		}
 		answer.Body = call.shownProblem(answer.Body)
@@ -233,7 +234,7 @@ func (h *Handler) perform(ctx context.Context, call *Call, input any) (answer An
 
 // setRateHeaders sets the headers of the limit's state (IETF httpapi draft, structured fields). A limit that is
 // switched off sets none.
-func setRateHeaders(header http.Header, state svc.RateState) {
+func setRateHeaders(header http.Header, state domain.RateState) {
 	if state.Quota <= 0 {
 		return
 	}

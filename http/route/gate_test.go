@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -29,17 +29,17 @@ func fail(err error) func(context.Context, *route.Call, struct{}) (string, error
 func TestProblems(t *testing.T) {
 	var out strings.Builder
 	for i, err := range []error{
-		svc.Invalid(svc.FieldError{Field: "a", Code: "unknown_value", Message: "A.", Allowed: []string{"x"}}, svc.FieldError{Field: "b", Code: "required", Message: "B."}),
-		svc.Errorf(svc.CodeConflict, "Taken."), &svc.Error{Code: svc.CodeConflict, Message: "Running.", Reason: "turn_running"},
-		&svc.Error{Code: svc.CodeForbidden, Message: "No.", Required: &svc.Required{Scope: svc.ScopeWrite, Permission: svc.PermAppsWrite}},
-		&svc.Error{Code: svc.CodeModuleDisabled, Message: "Off.", Module: svc.ModuleFlags}, svc.NotFound("flag"),
-		svc.Unavailable("The store", 1500*time.Millisecond), svc.Errorf(svc.CodeUnavailable, "Down."), svc.Errorf(svc.CodeNotAvailable, "Not built."),
-		svc.Errorf(svc.CodeInternal, "secret text"), errors.New("secret text"), fmt.Errorf("asking: %w", context.DeadlineExceeded), context.DeadlineExceeded, context.Canceled,
-		svc.Errorf(svc.Code("made_up"), "Unknown code."),
+		domain.Invalid(domain.FieldError{Field: "a", Code: "unknown_value", Message: "A.", Allowed: []string{"x"}}, domain.FieldError{Field: "b", Code: "required", Message: "B."}),
+		domain.Errorf(domain.CodeConflict, "Taken."), &domain.Error{Code: domain.CodeConflict, Message: "Running.", Reason: "turn_running"},
+		&domain.Error{Code: domain.CodeForbidden, Message: "No.", Required: &domain.Required{Scope: domain.ScopeWrite, Permission: domain.PermAppsWrite}},
+		&domain.Error{Code: domain.CodeModuleDisabled, Message: "Off.", Module: domain.ModuleFlags}, domain.NotFound("flag"),
+		domain.Unavailable("The store", 1500*time.Millisecond), domain.Errorf(domain.CodeUnavailable, "Down."), domain.Errorf(domain.CodeNotAvailable, "Not built."),
+		domain.Errorf(domain.CodeInternal, "secret text"), errors.New("secret text"), fmt.Errorf("asking: %w", context.DeadlineExceeded), context.DeadlineExceeded, context.Canceled,
+		domain.Errorf(domain.Code("made_up"), "Unknown code."),
 	} {
-		class := svc.RateDefault
+		class := domain.RateDefault
 		if errors.Is(err, context.DeadlineExceeded) && i%2 == 1 {
-			class = svc.RateQuery
+			class = domain.RateQuery
 		}
 		route := row("GET", "/fail", fail(err))
 		route.Rate = class
@@ -63,7 +63,7 @@ func TestPanicsAreInternal(t *testing.T) {
 	gateway := newGateway()
 	handler := gateway.handler(t, row("POST", "/panic", func(context.Context, *route.Call, struct{}) (string, error) { panic("secret text") }))
 	response := ask(t, handler, "POST", "/api/v1/panic", "")
-	if code, _ := problems(t, response.Body.Bytes()); code != svc.CodeInternal || strings.Contains(response.Body.String(), "secret") {
+	if code, _ := problems(t, response.Body.Bytes()); code != domain.CodeInternal || strings.Contains(response.Body.String(), "secret") {
 		t.Errorf("%d %s", response.Code, response.Body)
 	}
 	if len(gateway.audit) != 1 || gateway.audit[0].Status != 500 {
@@ -89,7 +89,7 @@ func TestTheAuditKeepsNoPrivateID(t *testing.T) {
 	private := row("DELETE", "/people/{id}", func(context.Context, *route.Call, struct{}) (string, error) { return "done", nil })
 	private.Private = func(id string) bool { return strings.Contains(id, "@") }
 	refused := private
-	refused.Path, refused.Operation, refused.Permission = "/customers/{id}", "customers.erase", svc.PermAppsWrite
+	refused.Path, refused.Operation, refused.Permission = "/customers/{id}", "customers.erase", domain.PermAppsWrite
 	handler := gateway.handler(t, private, refused)
 	for _, path := range []string{"/people/ada@example.com", "/people/per_1", "/customers/ada%40example.com"} {
 		ask(t, handler, "DELETE", "/api/v1"+path, "")
@@ -117,8 +117,8 @@ func TestRequestIDs(t *testing.T) {
 func TestPrincipal(t *testing.T) {
 	handler := newGateway().handler(t, row("GET", "/x", echo("x")))
 	for header, want := range map[string]int{
-		"Bearer " + secret(svc.TokenPersonal).Reveal(): 200, "bearer  " + secret(svc.TokenAssistant).Reveal(): 200,
-		"Basic abc": 401, "Bearer": 401, "Bearer " + secret(svc.TokenConsole).Reveal(): 401, "": 401,
+		"Bearer " + secret(domain.TokenPersonal).Reveal(): 200, "bearer  " + secret(domain.TokenAssistant).Reveal(): 200,
+		"Basic abc": 401, "Bearer": 401, "Bearer " + secret(domain.TokenConsole).Reveal(): 401, "": 401,
 	} {
 		if response := ask(t, handler, "GET", "/api/v1/x", "", "Authorization: "+header); response.Code != want {
 			t.Errorf("%s: %d %s", header, response.Code, response.Body)
@@ -130,7 +130,7 @@ func TestConsoleCookie(t *testing.T) {
 	console, manage := row("POST", "/x", echo("x")), row("GET", "/x", echo("x"))
 	console.Surface = route.Console
 	handler := newGateway().handler(t, console, manage)
-	cookie := "Cookie: " + route.CookieName + "=" + secret(svc.TokenConsole).Reveal()
+	cookie := "Cookie: " + route.CookieName + "=" + secret(domain.TokenConsole).Reveal()
 	for _, test := range []struct {
 		name, host string
 		headers    []string
@@ -143,8 +143,8 @@ func TestConsoleCookie(t *testing.T) {
 		{"a page of another origin, in an old browser", "svc.example", []string{cookie, "Origin: https://evil.example"}, 403},
 		{"a name that a stranger pointed here", "evil.example", []string{cookie, "Sec-Fetch-Site: same-origin"}, 403},
 		{"a program", "svc.example", []string{cookie}, 200},
-		{"an access token as a cookie", "svc.example", []string{"Cookie: " + route.CookieName + "=" + secret(svc.TokenPersonal).Reveal()}, 401},
-		{"a link as a cookie", "svc.example", []string{"Cookie: " + route.CookieName + "=" + secret(svc.TokenLink).Reveal()}, 401},
+		{"an access token as a cookie", "svc.example", []string{"Cookie: " + route.CookieName + "=" + secret(domain.TokenPersonal).Reveal()}, 401},
+		{"a link as a cookie", "svc.example", []string{"Cookie: " + route.CookieName + "=" + secret(domain.TokenLink).Reveal()}, 401},
 	} {
 		for target, method := range map[string]string{"/console/api/v1/x": "POST", "/api/v1/x": "GET"} {
 			if response := ask(t, handler, method, "http://"+test.host+target, "", append(test.headers, "Authorization: ")...); response.Code != test.want {
@@ -161,14 +161,14 @@ func TestConsoleCookie(t *testing.T) {
 func TestTheCookieOfASession(t *testing.T) {
 	ends := noon().Add(time.Hour)
 	in := row("POST", "/in", func(_ context.Context, call *route.Call, _ struct{}) (string, error) {
-		call.SignIn(svc.Token{ExpiresAt: &ends}, secret(svc.TokenConsole))
+		call.SignIn(domain.Token{ExpiresAt: &ends}, secret(domain.TokenConsole))
 		return "", nil
 	})
 	in.Surface, in.Open, in.Scope = route.Console, true, ""
 	handler := newGateway().handler(t, in)
 	const kept = "; Path=/; Max-Age=3600; HttpOnly"
 	for host, want := range map[string]string{"svc.example": kept + "; Secure; SameSite=Lax", "localhost:8080": kept + "; Secure; SameSite=Lax"} {
-		if got := ask(t, handler, "POST", "http://"+host+"/console/api/v1/in", "").Header().Get("Set-Cookie"); got != route.CookieName+"="+secret(svc.TokenConsole).Reveal()+want {
+		if got := ask(t, handler, "POST", "http://"+host+"/console/api/v1/in", "").Header().Get("Set-Cookie"); got != route.CookieName+"="+secret(domain.TokenConsole).Reveal()+want {
 			t.Errorf("%s: %s", host, got)
 		}
 	}
@@ -176,17 +176,17 @@ func TestTheCookieOfASession(t *testing.T) {
 
 func TestRateHeaders(t *testing.T) {
 	gateway := newGateway()
-	gateway.rate = svc.RateState{Class: svc.RateQuery, Quota: 240, Window: time.Minute, Remaining: 7, Reset: 1200 * time.Millisecond}
+	gateway.rate = domain.RateState{Class: domain.RateQuery, Quota: 240, Window: time.Minute, Remaining: 7, Reset: 1200 * time.Millisecond}
 	handler := gateway.handler(t, row("GET", "/x", echo("x")))
 	head := ask(t, handler, "GET", "/api/v1/x", "").Header()
 	if head.Get("RateLimit-Policy") != `"analytics";q=240;w=60` || head.Get("RateLimit") != `"analytics";r=7;t=2` {
 		t.Errorf("%v", head)
 	}
-	gateway.err = &svc.Error{Code: svc.CodeRateLimited, RetryAfter: 250 * time.Millisecond}
+	gateway.err = &domain.Error{Code: domain.CodeRateLimited, RetryAfter: 250 * time.Millisecond}
 	if response := ask(t, handler, "GET", "/api/v1/x", ""); response.Code != 429 || response.Header().Get("Retry-After") != "1" || response.Header().Get("RateLimit") == "" {
 		t.Errorf("%d %v", response.Code, response.Header())
 	}
-	gateway.err, gateway.rate = nil, svc.RateState{}
+	gateway.err, gateway.rate = nil, domain.RateState{}
 	if head := ask(t, handler, "GET", "/api/v1/x", "").Header(); head.Get("RateLimit") != "" || head.Get("X-API-Revision") != "2026-11-20" {
 		t.Errorf("%v", head)
 	}
@@ -195,7 +195,7 @@ func TestRateHeaders(t *testing.T) {
 // query is a row of the query class.
 func query(handle func(context.Context, *route.Call, struct{}) (string, error)) route.Route {
 	route := row("GET", "/query", handle)
-	route.Rate = svc.RateQuery
+	route.Rate = domain.RateQuery
 	return route
 }
 
@@ -234,7 +234,7 @@ func TestQueryTimeout(t *testing.T) {
 		}))
 		began := time.Now()
 		response := ask(t, handler, "GET", "/api/v1/query", "")
-		if code, _ := problems(t, response.Body.Bytes()); code != svc.CodeQueryTimeout || time.Since(began) != route.DefaultQueryTimeout {
+		if code, _ := problems(t, response.Body.Bytes()); code != domain.CodeQueryTimeout || time.Since(began) != route.DefaultQueryTimeout {
 			t.Errorf("%d %s after %s", response.Code, response.Body, time.Since(began))
 		}
 	})
@@ -313,12 +313,12 @@ func TestReadsOfApplicationsAreTold(t *testing.T) {
 	}
 	quiet := func(context.Context, *route.Call, input) (string, error) { return "", nil }
 	denied := row("GET", "/apps/{org}/{app}/denied", quiet)
-	denied.Scope, gateway.grant.Token.Scopes = svc.ScopeWrite, []svc.Scope{svc.ScopeRead}
+	denied.Scope, gateway.grant.Token.Scopes = domain.ScopeWrite, []domain.Scope{domain.ScopeRead}
 	handler, err := route.New(route.Config{
 		Routes: []route.Route{
 			row("GET", "/apps/{org}/{app}/things", quiet), row("POST", "/apps/{org}/{app}/things", quiet), row("GET", "/things", quiet), denied,
 		},
-		Authority: gateway, Applications: gateway, Cursors: svc.NewCursors([]byte("k")), Now: noon, Reads: func(_ context.Context, lasting time.Duration) { told++; lasts += lasting },
+		Authority: gateway, Applications: gateway, Cursors: domain.NewCursors([]byte("k")), Now: noon, Reads: func(_ context.Context, lasting time.Duration) { told++; lasts += lasting },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
 )
 
 // Config holds the parts of a Handler. Routes, Authority, Applications, Cursors and Now are required if the table has
@@ -38,7 +38,7 @@ type Config struct {
 	Replays Replays
 	// Ledger may be nil: then there are no ledger entries.
 	Ledger  Ledger
-	Cursors *svc.Cursors
+	Cursors *domain.Cursors
 	Now     func() time.Time
 	// PublicURL is the address under which callers reach the service.
 	PublicURL string
@@ -248,7 +248,7 @@ func (h *Handler) recovered(w *Response, r *http.Request, cause any) {
 	h.metrics.panics.Inc()
 	h.logError(r.Context(), fmt.Errorf("panic: %v\n%s", cause, debug.Stack()), "", w.id)
 	if w.status == 0 {
-		writeAnswer(w, h.problemAnswer(svc.Errorf(svc.CodeInternal, shownText), w.id, nil))
+		writeAnswer(w, h.problemAnswer(domain.Errorf(domain.CodeInternal, shownText), w.id, nil))
 	}
 }
 
@@ -268,7 +268,7 @@ func (h *Handler) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Allow", strings.Join(kept, ", "))
 	}
-	err := svc.Errorf(svc.CodeMethodNotAllowed, "The path does not answer %s.", r.Method)
+	err := domain.Errorf(domain.CodeMethodNotAllowed, "The path does not answer %s.", r.Method)
 	writeAnswer(w, h.problemAnswer(err, response.id, nil))
 }
 

@@ -8,19 +8,20 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/share"
 	"svc/http/route"
 )
 
 // nobody knows no token and no application.
 type nobody struct{}
 
-func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
-	return svc.Grant{Token: svc.Token{ID: "tok_1", Scopes: svc.Scopes()}}, svc.RateState{}, nil
+func (nobody) Authorize(context.Context, string, domain.RateClass, string) (domain.Grant, domain.RateState, error) {
+	return domain.Grant{Token: domain.Token{ID: "tok_1", Scopes: domain.Scopes()}}, domain.RateState{}, nil
 }
 
-func (nobody) Read(context.Context, svc.AppRef, svc.AppPart) (svc.Application, svc.AppParts, error) {
-	return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
+func (nobody) Read(context.Context, domain.AppRef, share.AppPart) (domain.Application, share.AppParts, error) {
+	return domain.Application{}, share.AppParts{}, domain.NotFound("application")
 }
 
 // TestHeadsOfAnswers requests good and bad paths. No answer may be taken for another media type, no address may contain
@@ -29,25 +30,25 @@ func TestHeadsOfAnswers(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 123_456_789, time.UTC)
 	table := []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/origin", Operation: "origin.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault, Summary: "A row of the tests",
+			Surface: route.Manage, Method: "GET", Path: "/origin", Operation: "origin.get", Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault, Summary: "A row of the tests",
 			Handler: route.Typed(func(_ context.Context, call *route.Call, _ struct{}) (map[string]string, error) {
 				return map[string]string{"origin": call.Origin()}, nil
 			}),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/busy", Operation: "busy.get", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault, Summary: "A row of the tests",
+			Surface: route.Manage, Method: "GET", Path: "/busy", Operation: "busy.get", Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault, Summary: "A row of the tests",
 			Handler: route.Typed(func(context.Context, *route.Call, struct{}) (map[string]string, error) {
-				return nil, &svc.Error{Code: svc.CodeConflict, Turn: &svc.TurnProblem{Actions: []svc.PendingAction{{ID: "act_1", ExpiresAt: at}}}}
+				return nil, &domain.Error{Code: domain.CodeConflict, Turn: &domain.TurnProblem{Actions: []domain.PendingAction{{ID: "act_1", ExpiresAt: at}}}}
 			}),
 		},
 	}
 	handler, err := route.New(route.Config{
-		Routes: table, Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("key")), Now: time.Now, Origin: "http://localhost:8080",
+		Routes: table, Authority: nobody{}, Applications: nobody{}, Cursors: domain.NewCursors([]byte("key")), Now: time.Now, Origin: "http://localhost:8080",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret := svc.MintSecret(svc.TokenPersonal.Prefix(), make([]byte, 32)).Reveal()
+	secret := domain.MintSecret(domain.TokenPersonal.Prefix(), make([]byte, 32)).Reveal()
 	for path, want := range map[string]string{
 		"/api/v1/origin":       `{"origin":"http://localhost:8080"}`,
 		"/api/v1/busy":         `"actions":[{"id":"act_1","expiresAt":"2026-11-20T12:00:00.123Z"}]`,

@@ -13,7 +13,8 @@ import (
 	"log/slog"
 	"net/http"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 // Replays stores the answers of requests that carried an Idempotency-Key, for 24 hours per token.
@@ -21,7 +22,7 @@ type Replays interface {
 	// Begin claims a key for a request. If the same request has finished, the claim contains the stored answer;
 	// otherwise the caller now owns the key. Every repetition gets the same claim. Begin fails with conflict if the key
 	// belongs to another request (body differs) or if the same request is still in progress.
-	Begin(ctx context.Context, token, key string, body [sha256.Size]byte) (svc.ReplayClaim, error)
+	Begin(ctx context.Context, token, key string, body [sha256.Size]byte) (ingest.ReplayClaim, error)
 	// Finish stores the answer of the claimed key; an empty answer lets the same request be made again.
 	Finish(ctx context.Context, token, key string, body [sha256.Size]byte, sealed []byte) error
 }
@@ -40,7 +41,7 @@ func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform fun
 		return perform(ctx)
 	}
 	if len(key) > maxIdempotencyKey || unclean(key) {
-		return Answer{}, svc.Invalid(svc.FieldError{Field: "Idempotency-Key", Code: "invalid_value", Message: "The Idempotency-Key is longer than 255 bytes or no text."})
+		return Answer{}, domain.Invalid(domain.FieldError{Field: "Idempotency-Key", Code: "invalid_value", Message: "The Idempotency-Key is longer than 255 bytes or no text."})
 	}
 	request := fingerprint(call.request, body)
 	claim, err := h.config.Replays.Begin(ctx, call.Grant.Token.ID, key, request)
@@ -54,9 +55,9 @@ func (h *Handler) once(ctx context.Context, call *Call, body []byte, perform fun
 	if claim.Sealed != nil {
 		return seal.open(claim.Sealed)
 	}
-	draws := svc.NewDraws(drawSeed(call.secret, key, claim.Nonce), claim.At, claim.Repeated)
-	drawing := svc.WithDraws(ctx, draws)
-	call.trailID = svc.DrawID(drawing, "", func(string) string { return call.trailID })
+	draws := domain.NewDraws(drawSeed(call.secret, key, claim.Nonce), claim.At, claim.Repeated)
+	drawing := domain.WithDraws(ctx, draws)
+	call.trailID = domain.DrawID(drawing, "", func(string) string { return call.trailID })
 	answer, err := perform(drawing)
 	kept := answer
 	if err != nil {

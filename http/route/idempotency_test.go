@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -53,12 +53,12 @@ func TestIdempotencyKey(t *testing.T) {
 }
 
 func TestIdempotencyKeyIsReleasedByFailures(t *testing.T) {
-	calls, err := 0, error(svc.Unavailable("The store", 0))
+	calls, err := 0, error(domain.Unavailable("The store", 0))
 	handler := newGateway().handler(t, mint(&calls, &err))
 	if down := ask(t, handler, "POST", "/api/v1/mint", `{}`, "Idempotency-Key: k"); down.Code != 503 {
 		t.Errorf("%d", down.Code)
 	}
-	err = svc.Errorf(svc.CodeConflict, "Taken.")
+	err = domain.Errorf(domain.CodeConflict, "Taken.")
 	for range 2 {
 		if taken := ask(t, handler, "POST", "/api/v1/mint", `{}`, "Idempotency-Key: k"); taken.Code != 409 || calls != 2 {
 			t.Errorf("%d after %d calls", taken.Code, calls)
@@ -72,8 +72,8 @@ func TestARepetitionDrawsTheSame(t *testing.T) {
 	var drawn []string
 	handler := newGateway().handler(t, row("POST", "/draw", func(ctx context.Context, _ *route.Call, _ struct{}) (string, error) {
 		never := func(string) string { return "never" }
-		drawn = append(drawn, svc.DrawID(ctx, "a_", never)+svc.DrawID(ctx, "a_", never)+string(svc.DrawBytes(ctx, 40, nil)))
-		return "", svc.Unavailable("The store", 0)
+		drawn = append(drawn, domain.DrawID(ctx, "a_", never)+domain.DrawID(ctx, "a_", never)+string(domain.DrawBytes(ctx, 40, nil)))
+		return "", domain.Unavailable("The store", 0)
 	}))
 	for _, key := range []string{"one", "one", "two"} {
 		if down := ask(t, handler, "POST", "/api/v1/draw", "", "Idempotency-Key: "+key); down.Code != 503 {

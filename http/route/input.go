@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"svc"
+	"svc/domain"
 )
 
 // MaxBodyBytes bounds the bodies of gated rows.
@@ -23,7 +23,7 @@ const MaxBodyBytes = 1 << 20
 // Param is the type of a query parameter that parses its own values; it gets no values if the request has none. It may
 // use the results of the gates. A parameter may occur more than once if its type is a slice of strings, or Repeated.
 type Param interface {
-	Parse(call *Call, words []string) []svc.FieldError
+	Parse(call *Call, words []string) []domain.FieldError
 }
 
 // Repeated marks a parameter that may occur more than once. It gets its empty values too; an empty value of another
@@ -33,7 +33,7 @@ type Repeated interface{ Repeats() }
 // Checked is an input with rules that span several fields. Problems are dropped if they concern fields with a reported
 // problem, or parts of such fields. An input is not checked if its body could not be read.
 type Checked interface {
-	Check(call *Call) []svc.FieldError
+	Check(call *Call) []domain.FieldError
 }
 
 // inputField binds one field of an input struct to the request.
@@ -143,18 +143,18 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 			return nil, err
 		}
 		found := bodyReader{}.read(body, in.FieldByIndex(p.body.index), p.body.optional)
-		unread = slices.ContainsFunc(found, func(problem svc.FieldError) bool { return problem.Field == "" })
+		unread = slices.ContainsFunc(found, func(problem domain.FieldError) bool { return problem.Field == "" })
 		problems = append(problems, found...)
 	}
 	if checked, ok := in.Addr().Interface().(Checked); ok && !unread {
 		for _, problem := range checked.Check(call) {
-			if !slices.ContainsFunc(problems, func(known svc.FieldError) bool { return covers(known.Field, problem.Field) }) {
+			if !slices.ContainsFunc(problems, func(known domain.FieldError) bool { return covers(known.Field, problem.Field) }) {
 				problems = append(problems, problem)
 			}
 		}
 	}
 	if len(problems) > 0 {
-		return nil, svc.Invalid(problems...)
+		return nil, domain.Invalid(problems...)
 	}
 	return body, nil
 }
@@ -164,7 +164,7 @@ func (p *inputPlan) fill(call *Call, r *http.Request, in reflect.Value) ([]byte,
 const environmentParameter = "env"
 
 // unknown returns a problem for each of the first parameters of a query that the route does not read.
-func (p *inputPlan) unknown(call *Call, query url.Values) (problems []svc.FieldError) {
+func (p *inputPlan) unknown(call *Call, query url.Values) (problems []domain.FieldError) {
 	var known []string
 	for i := range p.fields {
 		if p.fields[i].source == "query" {
@@ -182,7 +182,7 @@ func (p *inputPlan) unknown(call *Call, query url.Values) (problems []svc.FieldE
 			problems = append(problems, unknownEnvironment(&call.App, query.Get(name))...)
 			continue
 		}
-		problems = append(problems, svc.FieldError{
+		problems = append(problems, domain.FieldError{
 			Field: name, Code: "unknown_parameter", Message: fmt.Sprintf("There is no parameter %s%s", name, question(name, known)), Allowed: known,
 		})
 	}
@@ -190,7 +190,7 @@ func (p *inputPlan) unknown(call *Call, query url.Values) (problems []svc.FieldE
 }
 
 // unknownEnvironment returns a problem if an application has no environment with a slug.
-func unknownEnvironment(app *svc.Application, slug string) []svc.FieldError {
+func unknownEnvironment(app *domain.Application, slug string) []domain.FieldError {
 	if _, known := app.Environment(slug); known {
 		return nil
 	}
@@ -198,7 +198,7 @@ func unknownEnvironment(app *svc.Application, slug string) []svc.FieldError {
 	for i, env := range app.Environments {
 		slugs[i] = env.Slug
 	}
-	return []svc.FieldError{{Field: environmentParameter, Code: "unknown_value", Message: fmt.Sprintf("Unknown environment %q.", slug), Allowed: slugs}}
+	return []domain.FieldError{{Field: environmentParameter, Code: "unknown_value", Message: fmt.Sprintf("Unknown environment %q.", slug), Allowed: slugs}}
 }
 
 // reads reports whether the field reads a query parameter with a name.
@@ -235,19 +235,19 @@ func (f *inputField) words(query url.Values) []string {
 }
 
 // read sets a query parameter from its values.
-func (f *inputField) read(call *Call, words []string, into reflect.Value) []svc.FieldError {
+func (f *inputField) read(call *Call, words []string, into reflect.Value) []domain.FieldError {
 	if _, repeats := into.Addr().Interface().(Repeated); !repeats {
 		words = slices.DeleteFunc(slices.Clone(words), func(word string) bool { return word == "" })
 	}
 	if len(words) > 1 && !f.repeats() {
-		return []svc.FieldError{{Field: f.name, Code: "duplicate_parameter", Message: fmt.Sprintf("The parameter %s may occur once.", f.name)}}
+		return []domain.FieldError{{Field: f.name, Code: "duplicate_parameter", Message: fmt.Sprintf("The parameter %s may occur once.", f.name)}}
 	}
 	if param, ok := into.Addr().Interface().(Param); ok {
 		return param.Parse(call, words)
 	}
 	if len(words) == 0 {
 		if f.required {
-			return []svc.FieldError{{Field: f.name, Code: "required", Message: fmt.Sprintf("The parameter %s is required.", f.name)}}
+			return []domain.FieldError{{Field: f.name, Code: "required", Message: fmt.Sprintf("The parameter %s is required.", f.name)}}
 		}
 		return nil
 	}
@@ -255,7 +255,7 @@ func (f *inputField) read(call *Call, words []string, into reflect.Value) []svc.
 	case reflect.Bool:
 		value, err := strconv.ParseBool(words[0])
 		if err != nil {
-			return []svc.FieldError{{Field: f.name, Code: "invalid_value", Message: fmt.Sprintf("The parameter %s must be true or false.", f.name), Allowed: []string{"true", "false"}}}
+			return []domain.FieldError{{Field: f.name, Code: "invalid_value", Message: fmt.Sprintf("The parameter %s must be true or false.", f.name), Allowed: []string{"true", "false"}}}
 		}
 		into.SetBool(value)
 	case reflect.String:
@@ -267,11 +267,11 @@ func (f *inputField) read(call *Call, words []string, into reflect.Value) []svc.
 }
 
 // parseQuery parses a query string. A part that is malformed, is not UTF-8 or contains a NUL is a problem.
-func parseQuery(raw string) (url.Values, []svc.FieldError) {
+func parseQuery(raw string) (url.Values, []domain.FieldError) {
 	query, err := url.ParseQuery(raw)
-	problems := []svc.FieldError{}
+	problems := []domain.FieldError{}
 	if err != nil {
-		problems = append(problems, svc.FieldError{Field: "", Code: "invalid_query", Message: "The query string does not parse."})
+		problems = append(problems, domain.FieldError{Field: "", Code: "invalid_query", Message: "The query string does not parse."})
 	}
 	names := make([]string, 0, len(query))
 	for name := range query {
@@ -280,7 +280,7 @@ func parseQuery(raw string) (url.Values, []svc.FieldError) {
 	slices.Sort(names)
 	for _, name := range names {
 		if slices.ContainsFunc(append(query[name], name), unclean) {
-			problems = append(problems, svc.FieldError{Field: strings.ToValidUTF8(name, "?"), Code: "invalid_text", Message: "The parameter is not UTF-8 text, or holds a NUL."})
+			problems = append(problems, domain.FieldError{Field: strings.ToValidUTF8(name, "?"), Code: "invalid_text", Message: "The parameter is not UTF-8 text, or holds a NUL."})
 			delete(query, name)
 		}
 	}
@@ -311,21 +311,21 @@ func listScope(call *Call, fields []inputField, query url.Values) string {
 // payload_too_large over the limit.
 func readBody(r *http.Request) ([]byte, error) {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content encoding %q is not accepted here; send the body plain.", encoding)
+		return nil, domain.Errorf(domain.CodeUnsupportedMedia, "The content encoding %q is not accepted here; send the body plain.", encoding)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, MaxBodyBytes))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		return nil, svc.Errorf(svc.CodeTooLarge, "The body is over the limit of %d bytes.", MaxBodyBytes)
+		return nil, domain.Errorf(domain.CodeTooLarge, "The body is over the limit of %d bytes.", MaxBodyBytes)
 	}
 	if err != nil {
-		return nil, svc.Invalid(svc.FieldError{Code: "incomplete_body", Message: "The body ended early."})
+		return nil, domain.Invalid(domain.FieldError{Code: "incomplete_body", Message: "The body ended early."})
 	}
 	if header := r.Header.Get("Content-Type"); header != "" && len(body) > 0 {
 		media, parameters, err := mime.ParseMediaType(header)
 		isJSON := media == "application/json" || strings.HasSuffix(media, "+json")
 		charset := strings.ToLower(parameters["charset"])
 		if err != nil || !isJSON || charset != "" && charset != "utf-8" {
-			return nil, svc.Errorf(svc.CodeUnsupportedMedia, "The content type %q is not accepted; send application/json.", header)
+			return nil, domain.Errorf(domain.CodeUnsupportedMedia, "The content type %q is not accepted; send application/json.", header)
 		}
 	}
 	return body, nil

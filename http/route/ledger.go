@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // Ledger stores the ledgers of organizations.
 type Ledger interface {
 	// Record appends an entry to the ledger of its organization; the entry is durable when Record returns nil.
-	Record(ctx context.Context, entry svc.LedgerEntry) error
+	Record(ctx context.Context, entry domain.LedgerEntry) error
 }
 
 // carried returns a context that attaches the call's ledger entries and audit row to the first saved change. All three
@@ -23,15 +23,15 @@ func (h *Handler) carried(ctx context.Context, call *Call) context.Context {
 	if call.Route.Ledger == "" || h.config.Ledger == nil {
 		return ctx
 	}
-	call.carrier = svc.NewCarrier(func() (svc.Trail, bool) {
-		trail := svc.Trail{ID: call.trailID, Entries: entriesOf(call, call.subject())}
+	call.carrier = domain.NewCarrier(func() (domain.Trail, bool) {
+		trail := domain.Trail{ID: call.trailID, Entries: entriesOf(call, call.subject())}
 		if call.audited && h.config.Auditor != nil {
 			row := h.auditOf(call, call.status, nil)
 			trail.Audit = &row
 		}
 		return trail, len(trail.Entries) > 0
 	})
-	return svc.WithCarrier(ctx, call.carrier)
+	return domain.WithCarrier(ctx, call.carrier)
 }
 
 // OfOne returns a context for one of several changes of a call, see AboutEach: the change is saved with its own ledger
@@ -41,30 +41,30 @@ func (c *Call) OfOne(ctx context.Context, id string) context.Context {
 		return ctx
 	}
 	if c.each == nil {
-		c.each = map[string]*svc.Carrier{}
+		c.each = map[string]*domain.Carrier{}
 	}
 	trail := c.trailID + "-" + strconv.Itoa(len(c.each))
-	c.each[id] = svc.NewCarrier(func() (svc.Trail, bool) { return svc.Trail{ID: trail, Entries: entriesOf(c, id)}, true })
-	return svc.WithCarrier(ctx, c.each[id])
+	c.each[id] = domain.NewCarrier(func() (domain.Trail, bool) { return domain.Trail{ID: trail, Entries: entriesOf(c, id)}, true })
+	return domain.WithCarrier(ctx, c.each[id])
 }
 
 // entriesOf returns the ledger entries of a successful call that changed a subject. They go to the ledger of the path's
 // organization, or to the ledgers that the call has named.
-func entriesOf(call *Call, subject string) []svc.LedgerEntry {
+func entriesOf(call *Call, subject string) []domain.LedgerEntry {
 	orgs := call.concerns
 	if org := call.Param("org"); org != "" {
 		orgs = []string{org}
 	}
-	entries := make([]svc.LedgerEntry, 0, len(orgs))
+	entries := make([]domain.LedgerEntry, 0, len(orgs))
 	for _, org := range orgs {
-		entry := svc.LedgerEntry{
+		entry := domain.LedgerEntry{
 			At: call.Now, Org: org, App: call.Param("app"), Kind: call.Route.Ledger, Subject: subject, RequestID: call.RequestID,
 		}
 		if call.happened != "" {
 			entry.Kind = call.happened
 		}
 		if user := call.Grant.Token.User; user != nil {
-			entry.Actor = svc.LedgerActor{ID: user.ID, Name: user.Name}
+			entry.Actor = domain.LedgerActor{ID: user.ID, Name: user.Name}
 		}
 		entry.Metadata, _ = json.Marshal(map[string]any{ // texts
 			"via": call.Route.Surface, "operation": call.Route.Operation, "tokenId": call.Grant.Token.ID, "tokenKind": call.Grant.Token.Kind,
@@ -80,7 +80,7 @@ func (h *Handler) enter(ctx context.Context, call *Call) error {
 	if call.carrier == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(svc.WithCarrier(context.WithoutCancel(ctx), nil), afterwards)
+	ctx, cancel := context.WithTimeout(domain.WithCarrier(context.WithoutCancel(ctx), nil), afterwards)
 	defer cancel()
 	subjects := call.subjects
 	if subjects == nil {
@@ -107,7 +107,7 @@ func (h *Handler) enter(ctx context.Context, call *Call) error {
 func (c *Call) Concerns(orgs ...string) { c.concerns = orgs }
 
 // Happened replaces the row's kind of ledger entry for this call.
-func (c *Call) Happened(kind svc.LedgerKind) { c.happened = kind }
+func (c *Call) Happened(kind domain.LedgerKind) { c.happened = kind }
 
 // About sets the subject of the ledger entry: an id, never a name or an address of a person. The default is the id of
 // the created resource, or else the last parameter of the path.

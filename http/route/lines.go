@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 const (
@@ -25,7 +25,7 @@ const (
 // error of any endpoint. A later error aborts the transfer, so that the client does not take it for complete.
 func Lined[In any](lines func(ctx context.Context, call *Call, in In, yield func(line any) error) error) Endpoint {
 	endpoint := Typed(func(_ context.Context, call *Call, _ In) (Empty, error) {
-		return Empty{}, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", linesType)
+		return Empty{}, domain.Errorf(domain.CodeNotAcceptable, "The endpoint answers %s.", linesType)
 	})
 	endpoint.lines = func(ctx context.Context, call *Call, input any, yield func(line any) error) error {
 		return lines(ctx, call, *input.(*In), yield)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"svc"
+	"svc/domain"
 )
 
 // OpenAPI describes the rows of a table as an OpenAPI 3.1 document: every parameter, body, answer and problem. Raw rows
@@ -144,7 +144,7 @@ func describeHeaders(route *Route) []any {
 	if route.gated() && !route.Open && route.Method == http.MethodPost {
 		headers = append(headers, header("Idempotency-Key", "Repeating the request under the same key within 24 hours answers the same again."))
 	}
-	if slices.Contains(route.Codes, svc.CodePrecondition) {
+	if slices.Contains(route.Codes, domain.CodePrecondition) {
 		headers = append(headers, header("If-Match", "The entity tag that must still be the present one."))
 	}
 	return headers
@@ -180,7 +180,7 @@ func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[strin
 	}
 	byStatus := map[int][]string{}
 	for _, code := range routeCodes(route, plan) {
-		status := svc.InfoOf(code).Status
+		status := domain.InfoOf(code).Status
 		byStatus[status] = append(byStatus[status], string(code))
 	}
 	for status, codes := range byStatus {
@@ -193,31 +193,31 @@ func describeResponses(route *Route, plan *inputPlan, types *schemas) (map[strin
 }
 
 // routeCodes lists the codes that a row may answer: the codes of its gates and its input, and its own.
-func routeCodes(route *Route, plan *inputPlan) []svc.Code {
+func routeCodes(route *Route, plan *inputPlan) []domain.Code {
 	if !route.gated() {
 		return route.Codes
 	}
-	codes := []svc.Code{
-		svc.CodeInvalidRequest, svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotAcceptable,
-		svc.CodeRateLimited, svc.CodeInternal, svc.CodeUnavailable,
+	codes := []domain.Code{
+		domain.CodeInvalidRequest, domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeNotAcceptable,
+		domain.CodeRateLimited, domain.CodeInternal, domain.CodeUnavailable,
 	}
 	if strings.Contains(route.Path, "{") {
-		codes = append(codes, svc.CodeNotFound)
+		codes = append(codes, domain.CodeNotFound)
 	}
 	if route.Module != "" {
-		codes = append(codes, svc.CodeModuleDisabled)
+		codes = append(codes, domain.CodeModuleDisabled)
 	}
 	if plan.body != nil {
-		codes = append(codes, svc.CodeTooLarge, svc.CodeUnsupportedMedia)
+		codes = append(codes, domain.CodeTooLarge, domain.CodeUnsupportedMedia)
 	}
 	if route.Method == http.MethodPost {
-		codes = append(codes, svc.CodeConflict)
+		codes = append(codes, domain.CodeConflict)
 	}
 	if slices.ContainsFunc(plan.fields, func(f inputField) bool { return f.name == "cursor" }) {
-		codes = append(codes, svc.CodeInvalidCursor)
+		codes = append(codes, domain.CodeInvalidCursor)
 	}
-	if route.Rate == svc.RateQuery {
-		codes = append(codes, svc.CodeQueryTimeout)
+	if route.Rate == domain.RateQuery {
+		codes = append(codes, domain.CodeQueryTimeout)
 	}
 	for _, code := range route.Codes {
 		if !slices.Contains(codes, code) {

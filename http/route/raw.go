@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // RawHandler answers a request of a row that passes no gate.
@@ -40,7 +40,7 @@ func extend(body []byte, members map[string]any) []byte {
 }
 
 // TellRate sets the headers that show the state of a token's limit, as gated rows do.
-func (w *Response) TellRate(state svc.RateState) { setRateHeaders(w.Header(), state) }
+func (w *Response) TellRate(state domain.RateState) { setRateHeaders(w.Header(), state) }
 
 // Arrival returns when the request arrived.
 func (w *Response) Arrival() time.Time { return w.arrival }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -97,7 +97,7 @@ func TestTableContradictions(t *testing.T) {
 			other.Path, other.Operation = "/other", "test.other"
 			change(&row)
 			gateway := newGateway()
-			_, err := route.New(route.Config{Routes: []route.Route{other, row}, Authority: gateway, Applications: gateway, Cursors: svc.NewCursors(nil), Now: noon})
+			_, err := route.New(route.Config{Routes: []route.Route{other, row}, Authority: gateway, Applications: gateway, Cursors: domain.NewCursors(nil), Now: noon})
 			if (err == nil) != (name == "nothing") {
 				t.Error(err)
 			}

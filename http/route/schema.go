@@ -231,15 +231,25 @@ func withDefault(schema Schema, preset string) Schema {
 	return schema
 }
 
+// wireSuffix ends the name of a struct of JSON if a package of the domain has the plain name: goalJSON is the component
+// Goal.
+const wireSuffix = "JSON"
+
 // componentName returns the name of a struct in the document: Page[Key] becomes KeyPage.
 func componentName(kind reflect.Type) string {
 	name, argument, generic := strings.Cut(kind.Name(), "[")
 	if generic {
-		argument = strings.TrimSuffix(argument, "]")
-		argument = argument[strings.LastIndex(argument, ".")+1:]
-		name = capital(argument) + capital(name)
+		return wordOf(strings.TrimSuffix(argument, "]")) + capital(name)
 	}
-	return capital(name)
+	return wordOf(kind.PkgPath() + "." + name)
+}
+
+// wordOf returns the part that a type contributes to the name of a component.
+func wordOf(path string) string {
+	if name, pinned := componentNames[path]; pinned {
+		return name
+	}
+	return capital(strings.TrimSuffix(path[strings.LastIndex(path, ".")+1:], wireSuffix))
 }
 
 func capital(s string) string {

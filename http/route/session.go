@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // CookieName is the cookie in which a browser carries its console session.
@@ -19,13 +19,13 @@ const CookieName = "svc_session"
 // headers that browsers add, and carry no cookies.
 func (h *Handler) fromConsole(r *http.Request) error {
 	if !h.isKnown(r.Host) {
-		return svc.Errorf(svc.CodeForbidden, "The console is not known as %q. Open it under the address in SVC_PUBLIC_URL, and have a proxy pass the Host header on.", r.Host)
+		return domain.Errorf(domain.CodeForbidden, "The console is not known as %q. Open it under the address in SVC_PUBLIC_URL, and have a proxy pass the Host header on.", r.Host)
 	}
 	foreign := func(site string) bool {
 		return site != "same-origin" && (site != "none" || r.Method != http.MethodGet)
 	}
 	if slices.ContainsFunc(r.Header.Values("Sec-Fetch-Site"), foreign) || slices.ContainsFunc(r.Header.Values("Origin"), func(origin string) bool { return !h.isOwn(origin, r.Host) }) {
-		return svc.Errorf(svc.CodeForbidden, "A console session's cookie serves requests of the console's own origin only.")
+		return domain.Errorf(domain.CodeForbidden, "A console session's cookie serves requests of the console's own origin only.")
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (c *Call) Site() string {
 
 // SignIn makes a session that has just been opened the grant of the call, and stores its secret in the browser's
 // cookie. Scripts cannot read the cookie. Only a browser on the service's own machine sends it without encryption.
-func (c *Call) SignIn(session svc.Token, secret svc.Secret) {
+func (c *Call) SignIn(session domain.Token, secret domain.Secret) {
 	c.Grant.Token, c.audited = session, true
 	c.keep(&http.Cookie{Value: secret.Reveal(), MaxAge: int(session.ExpiresAt.Sub(c.Now).Seconds())})
 }
@@ -95,13 +95,13 @@ func (c *Call) keep(cookie *http.Cookie) {
 
 // Session returns the console session that the request carries, empty if the request has no cookie. The session may be
 // invalid.
-func (c *Call) Session() svc.Secret {
+func (c *Call) Session() domain.Secret {
 	secret, sent := bearer(c.request.Header)
 	if cookie, err := c.request.Cookie(CookieName); !sent && err == nil {
 		secret = cookie.Value
 	}
-	if !strings.HasPrefix(secret, svc.TokenConsole.Prefix()) || !svc.WellFormedSecret(secret) {
+	if !strings.HasPrefix(secret, domain.TokenConsole.Prefix()) || !domain.WellFormedSecret(secret) {
 		return ""
 	}
-	return svc.Secret(secret)
+	return domain.Secret(secret)
 }

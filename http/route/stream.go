@@ -14,7 +14,7 @@ import (
 
 	"github.com/tmaxmax/go-sse"
 
-	"svc"
+	"svc/domain"
 )
 
 const (
@@ -63,7 +63,7 @@ func TypedStream[In, Out any](
 // Streamed makes an endpoint that answers a stream only, under the same rules.
 func Streamed[In any](stream func(ctx context.Context, call *Call, in In, yield func(Frame) bool) error) Endpoint {
 	endpoint := TypedStream(func(context.Context, *Call, In) (Empty, error) {
-		return Empty{}, svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", streamType)
+		return Empty{}, domain.Errorf(domain.CodeNotAcceptable, "The endpoint answers %s.", streamType)
 	}, stream)
 	endpoint.streamOnly = true
 	return endpoint
@@ -80,7 +80,7 @@ func (c *Call) notAcceptable() error {
 	case handler.stream != nil:
 		answers += " and " + streamType
 	}
-	return svc.Errorf(svc.CodeNotAcceptable, "The endpoint answers %s.", answers)
+	return domain.Errorf(domain.CodeNotAcceptable, "The endpoint answers %s.", answers)
 }
 
 // LastEventID returns the number of the last frame that a reconnecting caller has seen, zero for a
@@ -117,7 +117,7 @@ func (h *Handler) stream(ctx context.Context, call *Call, input any) error {
 	ctx, cancel := context.WithCancelCause(limited)
 	defer cancel(nil)
 	defer context.AfterFunc(h.draining, func() { //nolint:contextcheck // the life of all streams is no request's
-		cancel(svc.Errorf(svc.CodeUnavailable, "The service is stopping; come back."))
+		cancel(domain.Errorf(domain.CodeUnavailable, "The service is stopping; come back."))
 	})()
 	go h.recheck(ctx, call, cancel)
 	writer := newStreamWriter(h, call, cancel)
@@ -141,8 +141,8 @@ func (h *Handler) recheck(ctx context.Context, call *Call, end func(cause error)
 			return
 		case <-ticker.C:
 		}
-		switch err := h.permits(ctx, call); svc.CodeOf(err) {
-		case svc.CodeUnauthorized, svc.CodeForbidden, svc.CodeNotFound, svc.CodeModuleDisabled:
+		switch err := h.permits(ctx, call); domain.CodeOf(err) {
+		case domain.CodeUnauthorized, domain.CodeForbidden, domain.CodeNotFound, domain.CodeModuleDisabled:
 			end(err)
 			return
 		default: // Another error leaves the decision open until the next check.
@@ -153,8 +153,8 @@ func (h *Handler) recheck(ctx context.Context, call *Call, end func(cause error)
 // permits repeats the gates of a call that check access. It counts as a request of the default class, but an exhausted
 // limit ends no stream.
 func (h *Handler) permits(ctx context.Context, call *Call) error {
-	grant, _, err := h.config.Authority.Authorize(ctx, call.secret, svc.RateDefault, call.Param("org"))
-	if err != nil && svc.CodeOf(err) != svc.CodeRateLimited {
+	grant, _, err := h.config.Authority.Authorize(ctx, call.secret, domain.RateDefault, call.Param("org"))
+	if err != nil && domain.CodeOf(err) != domain.CodeRateLimited {
 		return err
 	}
 	again := &Call{Route: call.Route, Grant: grant, request: call.request, path: call.path}
@@ -310,8 +310,8 @@ func (s *streamWriter) ping() {
 
 // streamProblem is the data of a last frame named error.
 type streamProblem struct {
-	Message string   `json:"message"`
-	Code    svc.Code `json:"code"`
+	Message string      `json:"message"`
+	Code    domain.Code `json:"code"`
 }
 
 // end ends the stream after its endpoint has returned. It returns an error only if the stream was not begun.

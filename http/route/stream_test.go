@@ -13,7 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/share"
 	"svc/http/route"
 )
 
@@ -57,7 +58,7 @@ type counted struct {
 // streaming is a row that yields a frame for every value sent to it.
 func streaming(values <-chan any) route.Route {
 	row := row("GET", "/things", func(context.Context, *route.Call, struct{}) (counted, error) { return counted{N: -1}, nil })
-	row.Rate = svc.RateQuery
+	row.Rate = domain.RateQuery
 	row.Handler = route.TypedStream(
 		func(context.Context, *route.Call, struct{}) (counted, error) { return counted{N: -1}, nil },
 		func(ctx context.Context, _ *route.Call, _ struct{}, yield func(route.Frame) bool) error {
@@ -82,7 +83,7 @@ func streaming(values <-chan any) route.Route {
 func listen(ctx context.Context, handler http.Handler, headers ...string) (w *tap, ended chan struct{}) {
 	w, ended = &tap{head: http.Header{}}, make(chan struct{})
 	request := httptest.NewRequestWithContext(ctx, "GET", "/api/v1/things", nil)
-	request.Header.Set("Authorization", "Bearer "+secret(svc.TokenPersonal).Reveal())
+	request.Header.Set("Authorization", "Bearer "+secret(domain.TokenPersonal).Reveal())
 	request.Header.Set("Accept", "text/event-stream")
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
@@ -157,7 +158,7 @@ func TestStreamEnds(t *testing.T) {
 		{"with its endpoint", func(_ *route.Handler, values chan any) { close(values) }, ""},
 		{"after its time", func(*route.Handler, chan any) { time.Sleep(15 * time.Minute) }, strings.Repeat(": ping\n\n", 59)},
 		{"with an error that may be seen", func(_ *route.Handler, values chan any) {
-			values <- svc.Unavailable("The store", time.Second)
+			values <- domain.Unavailable("The store", time.Second)
 		}, "id: 2\nevent: error\ndata: {\"message\":\"The store does not answer.\",\"code\":\"unavailable\"}\n\n"},
 		{
 			"with an error that may not", func(_ *route.Handler, values chan any) { values <- errors.New("secret") },
@@ -186,7 +187,7 @@ func TestStreamEnds(t *testing.T) {
 func TestStreamThatFailsAtOnceIsAProblem(t *testing.T) {
 	stream(t, func(t *testing.T, handler *route.Handler, values chan any) {
 		w, ended := listen(t.Context(), handler)
-		values <- svc.NotFound("thing")
+		values <- domain.NotFound("thing")
 		if !hasEnded(ended) || w.status != 404 || w.head.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%d %v %s", w.status, w.head, w.take())
 		}
@@ -261,21 +262,21 @@ func TestWhoGetsAStream(t *testing.T) {
 // changing is a gateway whose answers change while a stream is open.
 type changing struct {
 	*gateway
-	refusal atomic.Pointer[svc.Error]
-	grant   atomic.Pointer[svc.Grant]
+	refusal atomic.Pointer[domain.Error]
+	grant   atomic.Pointer[domain.Grant]
 	gone    atomic.Bool
 }
 
-func (c *changing) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
+func (c *changing) Authorize(context.Context, string, domain.RateClass, string) (domain.Grant, domain.RateState, error) {
 	if refusal := c.refusal.Load(); refusal != nil {
-		return *c.grant.Load(), svc.RateState{}, refusal
+		return *c.grant.Load(), domain.RateState{}, refusal
 	}
-	return *c.grant.Load(), svc.RateState{}, nil
+	return *c.grant.Load(), domain.RateState{}, nil
 }
 
-func (c *changing) Read(ctx context.Context, ref svc.AppRef, part svc.AppPart) (svc.Application, svc.AppParts, error) {
+func (c *changing) Read(ctx context.Context, ref domain.AppRef, part share.AppPart) (domain.Application, share.AppParts, error) {
 	if c.gone.Load() {
-		return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
+		return domain.Application{}, share.AppParts{}, domain.NotFound("application")
 	}
 	return c.gateway.Read(ctx, ref, part)
 }
@@ -287,12 +288,12 @@ func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
 		change func(c *changing)
 		ends   bool
 	}{
-		"revoked":     {func(c *changing) { c.refusal.Store(&svc.Error{Code: svc.CodeUnauthorized}) }, true},
-		"removed":     {func(c *changing) { c.refusal.Store(&svc.Error{Code: svc.CodeNotFound}) }, true},
-		"demoted":     {func(c *changing) { c.grant.Store(&svc.Grant{Token: svc.Token{Scopes: svc.Scopes()}}) }, true},
+		"revoked":     {func(c *changing) { c.refusal.Store(&domain.Error{Code: domain.CodeUnauthorized}) }, true},
+		"removed":     {func(c *changing) { c.refusal.Store(&domain.Error{Code: domain.CodeNotFound}) }, true},
+		"demoted":     {func(c *changing) { c.grant.Store(&domain.Grant{Token: domain.Token{Scopes: domain.Scopes()}}) }, true},
 		"deleted":     {func(c *changing) { c.gone.Store(true) }, true},
-		"unavailable": {func(c *changing) { c.refusal.Store(&svc.Error{Code: svc.CodeUnavailable}) }, false},
-		"limited":     {func(c *changing) { c.refusal.Store(&svc.Error{Code: svc.CodeRateLimited}) }, false},
+		"unavailable": {func(c *changing) { c.refusal.Store(&domain.Error{Code: domain.CodeUnavailable}) }, false},
+		"limited":     {func(c *changing) { c.refusal.Store(&domain.Error{Code: domain.CodeRateLimited}) }, false},
 		"unchanged":   {func(*changing) {}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -302,9 +303,9 @@ func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
 				values := make(chan any)
 				var reads atomic.Int64
 				row := streaming(values)
-				row.Path, row.Permission = "/apps/{org}/{app}/things", svc.PermAnalyticsRead
+				row.Path, row.Permission = "/apps/{org}/{app}/things", domain.PermAnalyticsRead
 				handler, err := route.New(route.Config{
-					Routes: []route.Route{row}, Authority: authority, Applications: authority, Auditor: authority, Replays: authority, Cursors: svc.NewCursors([]byte("k")),
+					Routes: []route.Route{row}, Authority: authority, Applications: authority, Auditor: authority, Replays: authority, Cursors: domain.NewCursors([]byte("k")),
 					Now: noon, PublicURL: "https://svc.example/", ConcurrentQueries: 2, ConcurrentStreams: 2, Reads: func(_ context.Context, lasting time.Duration) { reads.Add(int64(lasting)) },
 				})
 				if err != nil {
@@ -313,7 +314,7 @@ func TestStreamEndsWhenItsCallerMayNotReadAnyMore(t *testing.T) {
 				ctx, leave := context.WithCancel(t.Context())
 				w, ended := &tap{head: http.Header{}}, make(chan struct{})
 				request := httptest.NewRequestWithContext(ctx, "GET", "/api/v1/apps/acme/web/things", nil)
-				request.Header.Set("Authorization", "Bearer "+secret(svc.TokenPersonal).Reveal())
+				request.Header.Set("Authorization", "Bearer "+secret(domain.TokenPersonal).Reveal())
 				request.Header.Set("Accept", "text/event-stream")
 				go func() {
 					defer close(ended)

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
+	"svc/domain/share"
 	"svc/http/route"
 )
 
@@ -18,52 +20,52 @@ import (
 func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // secret returns a well-formed access token.
-func secret(kind svc.TokenKind) svc.Secret {
-	return svc.MintSecret(kind.Prefix(), []byte(strings.Repeat("x", 32)))
+func secret(kind domain.TokenKind) domain.Secret {
+	return domain.MintSecret(kind.Prefix(), []byte(strings.Repeat("x", 32)))
 }
 
 // gateway gives the gates the answers that the test sets.
 type gateway struct {
-	grant svc.Grant
-	rate  svc.RateState
+	grant domain.Grant
+	rate  domain.RateState
 	err   error
-	app   svc.Application
+	app   domain.Application
 
 	mu     sync.Mutex
 	stored map[string][]byte
 	// running are the keys of requests that have not finished.
 	running map[string]bool
 	bodies  map[string][sha256.Size]byte
-	audit   []svc.AuditRow
+	audit   []domain.AuditRow
 }
 
 func newGateway() *gateway {
 	return &gateway{
-		grant:  svc.Grant{Token: svc.Token{ID: "tok_1", Kind: svc.TokenPersonal, Scopes: svc.Scopes()}, Role: svc.RoleOwner, Permissions: svc.Permissions()},
+		grant:  domain.Grant{Token: domain.Token{ID: "tok_1", Kind: domain.TokenPersonal, Scopes: domain.Scopes()}, Role: domain.RoleOwner, Permissions: domain.Permissions()},
 		stored: map[string][]byte{}, running: map[string]bool{}, bodies: map[string][sha256.Size]byte{},
-		app: svc.NewApplication(svc.AppSpec{Name: "Web"}, "web", svc.Organization{Slug: "acme"}, svc.AppIDs{}, noon()),
+		app: domain.NewApplication(domain.AppSpec{Name: "Web"}, "web", domain.Organization{Slug: "acme"}, domain.AppIDs{}, noon()),
 	}
 }
 
-func (g *gateway) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
+func (g *gateway) Authorize(context.Context, string, domain.RateClass, string) (domain.Grant, domain.RateState, error) {
 	return g.grant, g.rate, g.err
 }
 
-func (g *gateway) Read(_ context.Context, ref svc.AppRef, _ svc.AppPart) (svc.Application, svc.AppParts, error) {
+func (g *gateway) Read(_ context.Context, ref domain.AppRef, _ share.AppPart) (domain.Application, share.AppParts, error) {
 	if ref.App != "web" {
-		return svc.Application{}, svc.AppParts{}, svc.NotFound("thing")
+		return domain.Application{}, share.AppParts{}, domain.NotFound("thing")
 	}
-	return g.app, svc.AppParts{}, nil
+	return g.app, share.AppParts{}, nil
 }
 
-func (g *gateway) Append(_ context.Context, row svc.AuditRow) error {
+func (g *gateway) Append(_ context.Context, row domain.AuditRow) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.audit = append(g.audit, row)
 	return nil
 }
 
-func (g *gateway) Begin(_ context.Context, token, key string, body [sha256.Size]byte) (svc.ReplayClaim, error) {
+func (g *gateway) Begin(_ context.Context, token, key string, body [sha256.Size]byte) (ingest.ReplayClaim, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	known, claimed := g.bodies[token+key]
@@ -71,11 +73,11 @@ func (g *gateway) Begin(_ context.Context, token, key string, body [sha256.Size]
 	case !claimed:
 		g.bodies[token+key] = body
 	case known != body, g.running[token+key]:
-		return svc.ReplayClaim{}, svc.Errorf(svc.CodeConflict, "claimed")
+		return ingest.ReplayClaim{}, domain.Errorf(domain.CodeConflict, "claimed")
 	}
 	sealed := g.stored[token+key]
 	g.running[token+key] = sealed == nil
-	return svc.ReplayClaim{At: noon(), Nonce: []byte(key), Sealed: sealed}, nil
+	return ingest.ReplayClaim{At: noon(), Nonce: []byte(key), Sealed: sealed}, nil
 }
 
 func (g *gateway) Finish(_ context.Context, token, key string, _ [sha256.Size]byte, sealed []byte) error {
@@ -89,7 +91,7 @@ func (g *gateway) Finish(_ context.Context, token, key string, _ [sha256.Size]by
 func (g *gateway) handler(t testing.TB, routes ...route.Route) *route.Handler {
 	t.Helper()
 	handler, err := route.New(route.Config{
-		Routes: routes, Authority: g, Applications: g, Auditor: g, Replays: g, Cursors: svc.NewCursors([]byte("k")),
+		Routes: routes, Authority: g, Applications: g, Auditor: g, Replays: g, Cursors: domain.NewCursors([]byte("k")),
 		Now: noon, NewID: func(time.Time) string { return "ID" }, PublicURL: "https://svc.example/", Revision: "2026-11-20", ConcurrentQueries: 2, ConcurrentStreams: 2,
 	})
 	if err != nil {
@@ -105,8 +107,8 @@ func row[In, Out any](method, path string, handle func(context.Context, *route.C
 		effect, unrecorded = route.Read, ""
 	}
 	return route.Route{
-		Surface: route.Manage, Method: method, Path: path, Operation: "test." + method + path, Scope: svc.ScopeRead,
-		Effect: effect, Unrecorded: unrecorded, Rate: svc.RateDefault, Summary: "A row of the tests", Handler: route.Typed(handle),
+		Surface: route.Manage, Method: method, Path: path, Operation: "test." + method + path, Scope: domain.ScopeRead,
+		Effect: effect, Unrecorded: unrecorded, Rate: domain.RateDefault, Summary: "A row of the tests", Handler: route.Typed(handle),
 	}
 }
 
@@ -114,7 +116,7 @@ func row[In, Out any](method, path string, handle func(context.Context, *route.C
 func ask(t testing.TB, handler http.Handler, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
-	request.Header.Set("Authorization", "Bearer "+secret(svc.TokenPersonal).Reveal())
+	request.Header.Set("Authorization", "Bearer "+secret(domain.TokenPersonal).Reveal())
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
 		request.Header.Set(name, value)

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/share"
 )
 
 // Surface is the group of routes for one kind of caller.
@@ -38,14 +40,14 @@ func (s Surface) Base() string {
 }
 
 // Effect is the extent of a call's changes; the assistant's tiers follow it.
-type Effect = svc.Effect
+type Effect = conversation.Effect
 
 // The effects.
 const (
-	Read        = svc.EffectRead
-	Write       = svc.EffectWrite
-	Destructive = svc.EffectDestructive
-	External    = svc.EffectExternal
+	Read        = conversation.EffectRead
+	Write       = conversation.EffectWrite
+	Destructive = conversation.EffectDestructive
+	External    = conversation.EffectExternal
 )
 
 // Route is one row of the table. Registration, gates, OpenAPI and the tests of every row are derived from it.
@@ -60,24 +62,24 @@ type Route struct {
 	// Addition marks a row of the surfaces manage and console beyond the registry of the specification, which has 163
 	// rows (docs/decisions/0069-register-routes-completely-or-fail.md).
 	Addition bool
-	Module   svc.Module
+	Module   domain.Module
 	// Open marks a console row for people that are not signed in yet. It requires no credentials; its requests must
 	// come from the console's own pages.
 	Open       bool
-	Scope      svc.Scope
-	Permission svc.Permission
+	Scope      domain.Scope
+	Permission domain.Permission
 	// AppPart is the part of the path's application that the handler finds in Call.Parts. The gate reads it together
 	// with the application, so the handler makes no request for it.
-	AppPart svc.AppPart
+	AppPart share.AppPart
 	// Role is the lowest role that a console row requires; empty means none.
-	Role   svc.Role
+	Role   domain.Role
 	Effect Effect
 	// Ledger is the kind of entry that a successful call leaves in the ledger of the path's organization. If the path
 	// has none, the entry goes to the organizations that the call names (Call.Concerns). Empty means no entry.
-	Ledger svc.LedgerKind
+	Ledger domain.LedgerKind
 	// Unrecorded is the reason why a row with an effect leaves no entry; such a row has either this or Ledger.
 	Unrecorded string
-	Rate       svc.RateClass
+	Rate       domain.RateClass
 	Summary    string
 	// Private reports whether a value of the path parameter id is personal data. The audit then stores the name of the
 	// parameter instead. Nil means that no value is personal.
@@ -88,7 +90,7 @@ type Route struct {
 	// none.
 	Also int
 	// Codes lists the codes that the row may answer in addition to the codes of its gates.
-	Codes []svc.Code
+	Codes []domain.Code
 	// Events describes the stream of a row that has one.
 	Events  string
 	Handler Endpoint
@@ -182,17 +184,17 @@ func checkRoute(route *Route) error {
 		return nil
 	case route.Open && (route.Surface != Console || route.Scope != "" || route.Permission != "" || route.Role != "" || route.HasParam("org")):
 		return errors.New("an open row is of the console, asks for no rights and addresses no organization")
-	case !route.Open && !slices.Contains(svc.Scopes(), route.Scope):
+	case !route.Open && !slices.Contains(domain.Scopes(), route.Scope):
 		return fmt.Errorf("unknown scope %q", route.Scope)
 	case route.Summary == "":
 		return errors.New("the summary is empty")
-	case route.Permission != "" && !slices.Contains(svc.Permissions(), route.Permission):
+	case route.Permission != "" && !slices.Contains(domain.Permissions(), route.Permission):
 		return fmt.Errorf("unknown permission %q", route.Permission)
 	case route.Module != "" && !(route.HasParam("org") && route.HasParam("app")):
 		return fmt.Errorf("module %q needs an application in the path", route.Module)
 	case route.AppPart != "" && !(route.HasParam("org") && route.HasParam("app")):
 		return fmt.Errorf("part %q needs an application in the path", route.AppPart)
-	case route.AppPart != "" && !slices.Contains(svc.AppPartNames(), route.AppPart):
+	case route.AppPart != "" && !slices.Contains(share.AppPartNames(), route.AppPart):
 		return fmt.Errorf("unknown part %q of an application", route.AppPart)
 	case route.Method == http.MethodGet && route.Effect != Read, route.Effect == Read && route.Method != http.MethodGet && route.Method != http.MethodPost:
 		return fmt.Errorf("effect %q does not suit %s", route.Effect, route.Method)

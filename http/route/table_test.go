@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/http/route"
 )
 
@@ -35,12 +35,12 @@ func TestHalfRegisteredRowsAreRefused(t *testing.T) {
 		"the summary is empty":                        func(r *route.Route) { r.Summary = "" },
 		`unknown scope "all"`:                         func(r *route.Route) { r.Scope = "all" },
 		`unknown permission "all"`:                    func(r *route.Route) { r.Permission = "all" },
-		`module "analytics" needs an application`:     func(r *route.Route) { r.Module = svc.ModuleAnalytics },
+		`module "analytics" needs an application`:     func(r *route.Route) { r.Module = domain.ModuleAnalytics },
 		`the parameter "word" has no tag doc`:         func(r *route.Route) { r.Handler = route.Typed(undocumented) },
 	} {
 		changed := row("POST", "/half", nothing)
 		change(&changed)
-		_, err := route.New(route.Config{Routes: []route.Route{changed}, Authority: g, Applications: g, Cursors: svc.NewCursors([]byte("k")), Now: noon})
+		_, err := route.New(route.Config{Routes: []route.Route{changed}, Authority: g, Applications: g, Cursors: domain.NewCursors([]byte("k")), Now: noon})
 		if err == nil || !strings.Contains(err.Error(), changed.Operation) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want a refusal of %s with %q", err, changed.Operation, want)
 		}

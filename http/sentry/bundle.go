@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // Bounds of an artifact bundle.
@@ -83,7 +83,7 @@ func ParseBundle(data []byte) (*Bundle, error) {
 		return nil, err
 	}
 	var contents manifest
-	if err := svc.DecodeJSON(raw, &contents); err != nil {
+	if err := domain.DecodeJSON(raw, &contents); err != nil {
 		return nil, malformed("the bundle's manifest is no JSON")
 	}
 	bundle := &Bundle{Release: contents.Release, Dist: contents.Dist}

@@ -3,7 +3,7 @@ package sentry_test
 import (
 	"testing"
 
-	"svc"
+	"svc/domain/occurrence"
 )
 
 // chained returns the payload of an event with a chain of errors in Sentry's format. The innermost error comes first.
@@ -63,10 +63,10 @@ func TestWrappersGiveWayToTheirCause(t *testing.T) {
 	} {
 		o := parse(t, tc.payload).Occurrence()
 		o.Normalise()
-		if got := (shown{svc.IssueTitle(o.Name, o.Message), o.Culprit}); got != tc.want || len(o.Frames) != tc.frames {
+		if got := (shown{occurrence.IssueTitle(o.Name, o.Message), o.Culprit}); got != tc.want || len(o.Frames) != tc.frames {
 			t.Errorf("%s: %+v with %d calls, want %+v with %d", name, got, len(o.Frames), tc.want, tc.frames)
 		}
-		group := svc.Fingerprint(o, nil)
+		group := occurrence.Fingerprint(o, nil)
 		if other := groups[group]; other != "" {
 			t.Errorf("%s is one issue with %s", name, other)
 		}
@@ -83,7 +83,7 @@ func TestTheIssueOfAWrapperContinues(t *testing.T) {
 	wrapped.Normalise()
 	alone := parse(t, chained("java", wrapper)).Occurrence()
 	alone.Normalise()
-	if got, want := svc.FormerFingerprint(wrapped, nil), svc.FormerFingerprint(alone, nil); got != want {
+	if got, want := occurrence.FormerFingerprint(wrapped, nil), occurrence.FormerFingerprint(alone, nil); got != want {
 		t.Errorf("the former issue is %s, was %s", got, want)
 	}
 	if wrapped.Stack != "RuntimeException: the task failed\n    at done (AsyncTask.java:353)\nCaused by: OutOfMemoryError: heap\n    at load (shop.Cart)\n" {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // Bounds of an envelope.
@@ -57,7 +57,7 @@ func malformed(format string, args ...any) error { return &Malformed{fmt.Sprintf
 func Split(body []byte) (Header, []Item, error) {
 	line, rest := cutLine(body)
 	var first object
-	if err := svc.DecodeJSON(line, &first); err != nil {
+	if err := domain.DecodeJSON(line, &first); err != nil {
 		return Header{}, nil, malformed("invalid envelope header")
 	}
 	r := &reader{} // A member of an invalid form counts as missing.
@@ -87,7 +87,7 @@ func Split(body []byte) (Header, []Item, error) {
 func cutItem(rest []byte, index int) (Item, []byte, error) {
 	line, rest := cutLine(rest)
 	var head object
-	if err := svc.DecodeJSON(line, &head); err != nil {
+	if err := domain.DecodeJSON(line, &head); err != nil {
 		return Item{}, nil, malformed("item %d: invalid header", index)
 	}
 	r := &reader{}

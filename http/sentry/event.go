@@ -6,7 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/occurrence"
 )
 
 // Event is an error event, in the order and with the terms of Sentry.
@@ -88,7 +89,7 @@ type Frame struct {
 	// InApp is nil if the SDK does not send it.
 	InApp *bool
 	// Code is the source around the call, nil if the SDK sends none; Vars is a JSON object.
-	Code *svc.FrameCode
+	Code *occurrence.FrameCode
 	Vars json.RawMessage
 }
 
@@ -104,7 +105,7 @@ const (
 // *Malformed if the payload is not a JSON object.
 func ParseEvent(payload []byte) (*Event, error) {
 	var top object
-	if err := svc.DecodeJSON(payload, &top); errors.Is(err, svc.ErrTooDeep) {
+	if err := domain.DecodeJSON(payload, &top); errors.Is(err, domain.ErrTooDeep) {
 		return nil, malformed("invalid event: %v", err)
 	} else if err != nil || top == nil {
 		return nil, malformed("invalid event: no JSON object")
@@ -322,11 +323,11 @@ func (r *reader) frames(raw json.RawMessage) []Frame {
 }
 
 // code reads the source around a call.
-func (r *reader) code(frame object) *svc.FrameCode {
+func (r *reader) code(frame object) *occurrence.FrameCode {
 	if absent(frame["context_line"]) {
 		return nil
 	}
-	code := &svc.FrameCode{Line: r.text("frames.context_line", frame["context_line"])}
+	code := &occurrence.FrameCode{Line: r.text("frames.context_line", frame["context_line"])}
 	for _, side := range []struct {
 		name string
 		into *[]string

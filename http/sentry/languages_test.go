@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/occurrence"
 	"svc/http/sentry"
 )
 
 // reported returns an event as the service stores it.
-func reported(t *testing.T, payload string) *svc.Occurrence {
+func reported(t *testing.T, payload string) *occurrence.Occurrence {
 	t.Helper()
 	o := parse(t, payload).Occurrence()
 	o.Normalise()
@@ -103,10 +103,10 @@ func TestFaultsOfEveryLanguage(t *testing.T) {
 			}
 		}
 		same, other := reported(t, tc.event("Orders", "456def")), reported(t, tc.event("Customers", "123abc"))
-		if svc.Fingerprint(other, nil) == svc.Fingerprint(o, nil) {
+		if occurrence.Fingerprint(other, nil) == occurrence.Fingerprint(o, nil) {
 			t.Errorf("%s: two faults are one issue", name)
 		}
-		if svc.Fingerprint(same, nil) != svc.Fingerprint(o, nil) {
+		if occurrence.Fingerprint(same, nil) != occurrence.Fingerprint(o, nil) {
 			t.Errorf("%s: another build is another issue: %+v and %+v", name, o.Frames, same.Frames)
 		}
 	}
@@ -133,10 +133,10 @@ func TestEventsWithoutAnException(t *testing.T) {
 		"nothing":          {`{}`, "Event", ""},
 	} {
 		o := reported(t, tc.payload)
-		if title := svc.IssueTitle(o.Name, o.Message); title != tc.title || o.Culprit != tc.culprit {
+		if title := occurrence.IssueTitle(o.Name, o.Message); title != tc.title || o.Culprit != tc.culprit {
 			t.Errorf("%s: %q, %q; want %q, %q", name, title, o.Culprit, tc.title, tc.culprit)
 		}
-		fingerprint := svc.Fingerprint(o, nil)
+		fingerprint := occurrence.Fingerprint(o, nil)
 		if same := groups[fingerprint]; same != "" {
 			t.Errorf("%s is one issue with %s", name, same)
 		}
@@ -162,11 +162,11 @@ func TestMessagesWithParameters(t *testing.T) {
 		if one.Message != tc.shown {
 			t.Errorf("%s: shown as %q, want %q", name, one.Message, tc.shown)
 		}
-		if svc.Fingerprint(one, nil) != svc.Fingerprint(two, nil) {
+		if occurrence.Fingerprint(one, nil) != occurrence.Fingerprint(two, nil) {
 			t.Errorf("%s: %q and %q are two issues", name, one.Message, two.Message)
 		}
 	}
-	if svc.Fingerprint(reported(t, `{"message":{"message":"a %s","params":["x"]}}`), nil) == svc.Fingerprint(reported(t, `{"message":{"message":"b %s","params":["x"]}}`), nil) {
+	if occurrence.Fingerprint(reported(t, `{"message":{"message":"a %s","params":["x"]}}`), nil) == occurrence.Fingerprint(reported(t, `{"message":{"message":"b %s","params":["x"]}}`), nil) {
 		t.Error("two templates are one issue")
 	}
 }
@@ -209,15 +209,15 @@ func TestEnvelopesOfSDKs(t *testing.T) {
 		for i, want := range want {
 			payload := captured(t, language, i)
 			o := reported(t, payload)
-			if title := svc.IssueTitle(o.Name, o.Message); title != want.title || o.Culprit != want.culprit || len(o.Details.Problems) > 0 {
+			if title := occurrence.IssueTitle(o.Name, o.Message); title != want.title || o.Culprit != want.culprit || len(o.Details.Problems) > 0 {
 				t.Errorf("%s %d: %q, %q, %v; want %+v", language, i, title, o.Culprit, o.Details.Problems, want)
 			}
-			group := svc.Fingerprint(o, nil)
+			group := occurrence.Fingerprint(o, nil)
 			if first, taken := groups[group]; taken {
 				t.Errorf("%s: %d and %d are one issue", language, first, i)
 			}
 			groups[group] = i
-			if again := svc.Fingerprint(reported(t, rebuilt(payload)), nil); again != group {
+			if again := occurrence.Fingerprint(reported(t, rebuilt(payload)), nil); again != group {
 				t.Errorf("%s %d: another build is another issue", language, i)
 			}
 		}

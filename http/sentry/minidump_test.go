@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"svc"
+	"svc/domain/occurrence"
 	"svc/http/sentry"
 )
 
@@ -124,7 +124,7 @@ func TestMinidumps(t *testing.T) {
 		event.Crash(dump)
 		o := event.Occurrence()
 		o.Normalise()
-		if title := svc.IssueTitle(o.Name, o.Message); title != tc.title || o.Culprit != "shop+0x10 (/opt/shop/shop)" || o.Level != svc.LevelFatal || o.Handled || len(o.Frames) != 3 || o.Release != "shop@1.2.3" {
+		if title := occurrence.IssueTitle(o.Name, o.Message); title != tc.title || o.Culprit != "shop+0x10 (/opt/shop/shop)" || o.Level != occurrence.LevelFatal || o.Handled || len(o.Frames) != 3 || o.Release != "shop@1.2.3" {
 			t.Errorf("%s: %q, %q, %+v", name, title, o.Culprit, o.Handled)
 		}
 		if o.Frames[1].Function != "libc.so.6+0x10" || !o.Frames[0].InApp || o.Frames[2].InApp || !strings.Contains(string(o.Extra), "shop 0x400000-0x401000") {

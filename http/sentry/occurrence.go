@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/occurrence"
 )
 
 // The names of events without an exception: one with a message, and one with neither message nor stack.
@@ -18,10 +19,10 @@ const (
 
 // Occurrence returns the event as an occurrence, without the values that the service determines: issue, place, session,
 // times of arrival.
-func (e *Event) Occurrence() *svc.Occurrence {
-	o := &svc.Occurrence{
+func (e *Event) Occurrence() *occurrence.Occurrence {
+	o := &occurrence.Occurrence{
 		ID: e.ID, Ts: e.Timestamp, Level: level(e.Level), Platform: e.Platform, Handled: true, Release: e.Release,
-		Request: svc.ErrorRequest{Method: e.Request.Method, URL: e.Request.URL, Status: e.Request.Status},
+		Request: occurrence.ErrorRequest{Method: e.Request.Method, URL: e.Request.URL, Status: e.Request.Status},
 		URL:     e.Request.URL, Referrer: e.Request.Referrer, Tags: e.tags(), Extra: e.extra(),
 		Locale: e.contextText("culture", "locale"), AppVersion: e.contextText("app", "app_version"),
 		Browser: e.contextText("browser", "name"), BrowserVersion: e.contextText("browser", "version"),
@@ -36,7 +37,7 @@ func (e *Event) Occurrence() *svc.Occurrence {
 		o.Handled, o.Mechanism = thrown.Handled, thrown.Mechanism
 		o.Frames = calls(e.Platform, thrown.Frames)
 		for _, cause := range slices.Backward(e.Exceptions[:len(e.Exceptions)-1]) {
-			o.Causes = append(o.Causes, svc.Cause{Name: cause.name(), Message: cause.Value, Frames: calls(e.Platform, cause.Frames)})
+			o.Causes = append(o.Causes, occurrence.Cause{Name: cause.name(), Message: cause.Value, Frames: calls(e.Platform, cause.Frames)})
 		}
 		o.Stack = e.stack()
 	} else {
@@ -56,7 +57,7 @@ func (e *Event) Occurrence() *svc.Occurrence {
 
 // plain completes an event without an exception: from the report of a browser, its message, the location in its stack,
 // or the transaction.
-func (e *Event) plain(o *svc.Occurrence) {
+func (e *Event) plain(o *occurrence.Occurrence) {
 	o.Name, o.Message, o.Template = messageName, e.Message, e.Template
 	o.Frames = calls(e.Platform, e.Frames)
 	switch said := e.Security; {
@@ -65,7 +66,7 @@ func (e *Event) plain(o *svc.Occurrence) {
 		return
 	case o.Message != "":
 	case len(o.Frames) > 0:
-		o.Name = svc.StackName
+		o.Name = occurrence.StackName
 	default:
 		o.Name, o.Message = bareName, strings.Join(slices.DeleteFunc([]string{e.Transaction, e.Logger}, func(word string) bool { return word == "" }), " ")
 	}
@@ -79,23 +80,23 @@ func (e *Event) plain(o *svc.Occurrence) {
 }
 
 // level returns the level for a word of Sentry; unknown words mean error.
-func level(word string) svc.Level {
-	known := svc.Level(strings.ToLower(word))
+func level(word string) occurrence.Level {
+	known := occurrence.Level(strings.ToLower(word))
 	switch {
-	case slices.Contains(svc.Levels(), known):
+	case slices.Contains(occurrence.Levels(), known):
 		return known
 	case known == "critical":
-		return svc.LevelFatal
+		return occurrence.LevelFatal
 	case known == "log":
-		return svc.LevelInfo
+		return occurrence.LevelInfo
 	}
-	return svc.LevelError
+	return occurrence.LevelError
 }
 
 // identify sets the ids of the report and of the application's user, from the most reliable fields first. It omits and
 // notes a value that cannot be an id.
-func (e *Event) identify(o *svc.Occurrence) {
-	if fault := svc.IDFault(e.ID); fault != "" {
+func (e *Event) identify(o *occurrence.Occurrence) {
+	if fault := occurrence.IDFault(e.ID); fault != "" {
 		o.ID = ""
 		o.Details.Note("event_id", fault+"; another id was made.")
 	}
@@ -103,7 +104,7 @@ func (e *Event) identify(o *svc.Occurrence) {
 		if member.value == "" {
 			continue
 		}
-		if fault := svc.IDFault(member.value); fault != "" {
+		if fault := occurrence.IDFault(member.value); fault != "" {
 			o.Details.Note("user."+member.name, fault+" and was left out.")
 			continue
 		}
@@ -112,7 +113,7 @@ func (e *Event) identify(o *svc.Occurrence) {
 		}
 		o.Details.User[member.name] = member.value
 		switch {
-		case svc.IsPlaceholderID(member.value):
+		case domain.IsPlaceholderID(member.value):
 			o.Details.Note("user."+member.name, "It names nobody; the error is not assigned to a person by it.")
 		case o.DistinctID == "":
 			o.DistinctID = member.value
@@ -122,7 +123,7 @@ func (e *Event) identify(o *svc.Occurrence) {
 
 // HasPlaceholder reports whether a user id is a placeholder that identifies no person.
 func (e *Event) HasPlaceholder() bool {
-	return slices.ContainsFunc([]string{e.User.ID, e.User.Username, e.User.Email}, func(id string) bool { return id != "" && svc.IsPlaceholderID(id) })
+	return slices.ContainsFunc([]string{e.User.ID, e.User.Username, e.User.Email}, func(id string) bool { return id != "" && domain.IsPlaceholderID(id) })
 }
 
 // tags returns the event's own tags and the fields that Sentry shows as tags.
@@ -164,7 +165,7 @@ func (e *Event) extra() json.RawMessage {
 		merged["contexts"] = contexts
 	}
 	encoded, err := json.Marshal(merged)
-	if err != nil || len(encoded) > svc.MaxErrorExtra {
+	if err != nil || len(encoded) > occurrence.MaxErrorExtra {
 		return e.Extra
 	}
 	return encoded
@@ -189,8 +190,8 @@ func (x *Exception) name() string {
 }
 
 // calls returns the calls of a stack, the throwing one first.
-func calls(platform string, frames []Frame) []svc.Frame {
-	out := make([]svc.Frame, 0, len(frames))
+func calls(platform string, frames []Frame) []occurrence.Frame {
+	out := make([]occurrence.Frame, 0, len(frames))
 	for _, frame := range slices.Backward(frames) {
 		file := frame.File
 		if file == "" {
@@ -203,8 +204,8 @@ func calls(platform string, frames []Frame) []svc.Frame {
 		if function == "?" || function == "<anonymous>" {
 			function = ""
 		}
-		call := svc.Frame{File: file, Function: function, Module: frame.Module, Line: frame.Line, Column: frame.Column, Code: frame.Code, Vars: frame.Vars}
-		call.Judge(svc.FrameOrigin{Platform: platform, AbsPath: frame.AbsPath, Package: frame.Package, InApp: frame.InApp})
+		call := occurrence.Frame{File: file, Function: function, Module: frame.Module, Line: frame.Line, Column: frame.Column, Code: frame.Code, Vars: frame.Vars}
+		call.Judge(occurrence.FrameOrigin{Platform: platform, AbsPath: frame.AbsPath, Package: frame.Package, InApp: frame.InApp})
 		out = append(out, call)
 	}
 	return out
@@ -227,7 +228,7 @@ func (e *Event) stack() string {
 }
 
 // stackText writes a title and the calls below it.
-func stackText(title string, frames []svc.Frame) string {
+func stackText(title string, frames []occurrence.Frame) string {
 	var out strings.Builder
 	out.WriteString(title + "\n")
 	for i := range frames {
@@ -248,8 +249,8 @@ func stackText(title string, frames []svc.Frame) string {
 }
 
 // crumb returns the breadcrumb. If it has only data, its message is made from the data.
-func (b *Breadcrumb) crumb() svc.Breadcrumb {
-	out := svc.Breadcrumb{Category: b.Category, Message: b.Message}
+func (b *Breadcrumb) crumb() occurrence.Breadcrumb {
+	out := occurrence.Breadcrumb{Category: b.Category, Message: b.Message}
 	if out.Category == "" {
 		out.Category = b.Type
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/occurrence"
 )
 
 func TestOccurrence(t *testing.T) {
@@ -20,17 +20,17 @@ func TestOccurrence(t *testing.T) {
 			{"type":"TypeError","value":"cause","stacktrace":{"frames":[{"filename":"lib.js","function":"deep","lineno":3}]}},
 			{"type":"Error","value":"outer","mechanism":{"type":"onerror","handled":false},
 			 "stacktrace":{"frames":[{"filename":"node:internal/x","function":"run","lineno":1,"colno":2},{"abs_path":"/srv/app.js","function":"?","lineno":10,"colno":5},{"filename":"/srv/node_modules/pay.js","function":"charge","in_app":true}]}}]}}`).Occurrence()
-	want := &svc.Occurrence{
-		ID: "9ec79c33ec9942ab8353589fcb2e04dc", Ts: time.Unix(1763640000, 0).UTC(), Level: svc.LevelInfo, Name: "Error", Message: "outer",
+	want := &occurrence.Occurrence{
+		ID: "9ec79c33ec9942ab8353589fcb2e04dc", Ts: time.Unix(1763640000, 0).UTC(), Level: occurrence.LevelInfo, Name: "Error", Message: "outer",
 		Platform: "node", Handled: false, Mechanism: "onerror", Release: "shop@1.2.3",
 		Stack: "Error: outer\n    at charge (/srv/node_modules/pay.js)\n    at /srv/app.js:10:5\n    at run (node:internal/x:1:2)\nCaused by: TypeError: cause\n    at deep (lib.js:3)\n",
-		Frames: []svc.Frame{
+		Frames: []occurrence.Frame{
 			{File: "/srv/node_modules/pay.js", Function: "charge", InApp: true},
 			{File: "/srv/app.js", Line: 10, Column: 5, InApp: true},
 			{File: "node:internal/x", Function: "run", Line: 1, Column: 2},
 		},
-		Causes: []svc.Cause{{Name: "TypeError", Message: "cause", Frames: []svc.Frame{{File: "lib.js", Function: "deep", Line: 3, InApp: true}}}},
-		Breadcrumbs: []svc.Breadcrumb{
+		Causes: []occurrence.Cause{{Name: "TypeError", Message: "cause", Frames: []occurrence.Frame{{File: "lib.js", Function: "deep", Line: 3, InApp: true}}}},
+		Breadcrumbs: []occurrence.Breadcrumb{
 			{Timestamp: "2025-11-20T11:59:59.500Z", Category: "ui", Message: "clicked"},
 			{Category: "http", Message: "GET /x 200"},
 			{Category: "navigation", Message: "/a → /b"},
@@ -38,8 +38,8 @@ func TestOccurrence(t *testing.T) {
 		},
 		Tags:    map[string]string{"plan": "pro", "platform": "mine", "environment": "qa", "server_name": "web-1", "runtime": "node"},
 		Extra:   json.RawMessage(`{"cart":3,"contexts":{"app":{"app_version":"7"},"browser":{"name":"Firefox","version":"140"},"culture":{"locale":"de-DE"},"device":{"family":"Mac"},"os":{"name":"Linux"},"runtime":{"name":"node"}}}`),
-		Request: svc.ErrorRequest{Method: "POST", URL: "https://shop.example/pay"}, URL: "https://shop.example/pay?a=1", Referrer: "https://r.example/",
-		DistinctID: "a@b.example", Details: svc.OccurrenceDetails{User: map[string]string{"email": "a@b.example"}, Query: "a=1", Headers: map[string]string{"referer": "https://r.example/"}}, Browser: "Firefox", BrowserVersion: "140", OS: "Linux", Device: "Mac", Locale: "de-DE", AppVersion: "7",
+		Request: occurrence.ErrorRequest{Method: "POST", URL: "https://shop.example/pay"}, URL: "https://shop.example/pay?a=1", Referrer: "https://r.example/",
+		DistinctID: "a@b.example", Details: occurrence.Details{User: map[string]string{"email": "a@b.example"}, Query: "a=1", Headers: map[string]string{"referer": "https://r.example/"}}, Browser: "Firefox", BrowserVersion: "140", OS: "Linux", Device: "Mac", Locale: "de-DE", AppVersion: "7",
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -49,11 +49,11 @@ func TestOccurrence(t *testing.T) {
 func TestOccurrenceOfAMessage(t *testing.T) {
 	t.Parallel()
 	got := parse(t, `{"message":"disk is full","level":"warning"}`).Occurrence()
-	want := &svc.Occurrence{Name: "Message", Message: "disk is full", Level: svc.LevelWarning, Handled: true, Tags: map[string]string{}, Frames: []svc.Frame{}}
+	want := &occurrence.Occurrence{Name: "Message", Message: "disk is full", Level: occurrence.LevelWarning, Handled: true, Tags: map[string]string{}, Frames: []occurrence.Frame{}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	for word, want := range map[string]svc.Level{"FATAL": svc.LevelFatal, "critical": svc.LevelFatal, "odd": svc.LevelError, "debug": svc.LevelDebug} {
+	for word, want := range map[string]occurrence.Level{"FATAL": occurrence.LevelFatal, "critical": occurrence.LevelFatal, "odd": occurrence.LevelError, "debug": occurrence.LevelDebug} {
 		if got := parse(t, `{"level":"`+word+`"}`).Occurrence().Level; got != want {
 			t.Errorf("%s is %s, want %s", word, got, want)
 		}

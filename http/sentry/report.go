@@ -1,6 +1,6 @@
 package sentry
 
-import "svc"
+import "svc/domain"
 
 // Discarded is the number of things of a category that the client did not send, and the reason.
 type Discarded struct {
@@ -17,7 +17,7 @@ func ParseReport(payload []byte) ([]Discarded, error) {
 			Quantity int    `json:"quantity"`
 		} `json:"discarded_events"`
 	}
-	if err := svc.DecodeJSON(payload, &report); err != nil {
+	if err := domain.DecodeJSON(payload, &report); err != nil {
 		return nil, malformed("invalid client report")
 	}
 	out := make([]Discarded, 0, len(report.Events))

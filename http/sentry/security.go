@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/occurrence"
 )
 
 // Security contains the members of a browser's report that other events do not have.
@@ -50,7 +51,7 @@ const (
 func ParseSecurity(payload []byte) (reports []Report, left int, err error) {
 	payload = bytes.TrimLeft(payload, " \t\r\n")
 	entries := []json.RawMessage{payload}
-	if len(payload) > 0 && payload[0] == '[' && svc.DecodeJSON(payload, &entries) != nil {
+	if len(payload) > 0 && payload[0] == '[' && domain.DecodeJSON(payload, &entries) != nil {
 		return nil, 0, malformed("invalid report: no JSON")
 	}
 	if len(entries) == 0 {
@@ -101,7 +102,7 @@ func parseReport(payload json.RawMessage) (*Event, time.Duration, error) {
 	default:
 		return nil, 0, malformed("invalid report: neither csp-report, expect-ct-report, expect-staple-report, known-pins nor type is in it")
 	}
-	event := &Event{Level: string(svc.LevelWarning), Platform: "javascript"}
+	event := &Event{Level: string(occurrence.LevelWarning), Platform: "javascript"}
 	if err := r.fill(event, kind, r.typed(top, kind)); err != nil {
 		return nil, 0, err
 	}
@@ -127,7 +128,7 @@ func (r *reader) security(event *Event, top object) {
 		}
 		event.Security, event.Request, event.Tags, event.Extra = made.Security, made.Request, made.Tags, made.Extra
 		if absent(top["level"]) {
-			event.Level = string(svc.LevelWarning)
+			event.Level = string(occurrence.LevelWarning)
 		}
 		return
 	}
@@ -145,7 +146,7 @@ type reportReader struct {
 // plainMembers returns the members of an object by their normalized names, nil if the value is not an object.
 func plainMembers(raw json.RawMessage) object {
 	var members object
-	if svc.DecodeJSON(raw, &members) != nil || members == nil {
+	if domain.DecodeJSON(raw, &members) != nil || members == nil {
 		return nil
 	}
 	plain := make(object, len(members))
@@ -227,7 +228,7 @@ func (r *reportReader) kept() json.RawMessage {
 	kept := map[string]any{}
 	for _, name := range names {
 		word, ok := scalar(r.members[name])
-		if !ok || word == "" || len(name) > svc.MaxTagBytes || len(kept) == maxReportMembers {
+		if !ok || word == "" || len(name) > occurrence.MaxTagBytes || len(kept) == maxReportMembers {
 			continue
 		}
 		limit := maxReportText

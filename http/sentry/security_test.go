@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"svc"
+	"svc/domain/occurrence"
 	"svc/http/sentry"
 )
 
@@ -113,7 +113,7 @@ func TestReportAsOccurrence(t *testing.T) {
 	event := reports[0].Event
 	o := event.Occurrence()
 	o.Normalise()
-	if o.Level != svc.LevelWarning || !o.Handled || o.Mechanism != "report" || o.URL != "https://shop.example/list" || o.Referrer != "https://www.google.com/" || o.Former != nil {
+	if o.Level != occurrence.LevelWarning || !o.Handled || o.Mechanism != "report" || o.URL != "https://shop.example/list" || o.Referrer != "https://www.google.com/" || o.Former != nil {
 		t.Errorf("%+v", o)
 	}
 	if reports[0].Age != 53531*time.Millisecond || !strings.Contains(event.Request.UserAgent, "Chrome/127") || o.Tags["effective-directive"] != "script-src-elem" || o.Tags["disposition"] != "enforce" {
@@ -164,11 +164,11 @@ func TestReportInAnEvent(t *testing.T) {
 	t.Parallel()
 	const csp = `"csp":{"effective_directive":"img-src","blocked_uri":"https://evil.example/a.png","document_uri":"https://shop.example/"}`
 	o := parse(t, `{"message":"older words",`+csp+`}`).Occurrence()
-	if o.Name != "CSP" || o.Message != "Blocked 'image' from 'evil.example'" || o.Culprit != "img-src" || o.Template != "img-src evil.example" || o.Level != svc.LevelWarning || o.URL != "https://shop.example/" {
+	if o.Name != "CSP" || o.Message != "Blocked 'image' from 'evil.example'" || o.Culprit != "img-src" || o.Template != "img-src evil.example" || o.Level != occurrence.LevelWarning || o.URL != "https://shop.example/" {
 		t.Errorf("%+v", o)
 	}
 	o = parse(t, `{"level":"info","request":{"url":"https://own.example/"},"tags":{"disposition":"mine"},"extra":{"a":1},`+csp+`}`).Occurrence()
-	if o.Level != svc.LevelInfo || o.URL != "https://own.example/" || o.Tags["disposition"] != "mine" || string(o.Extra) != `{"a":1}` {
+	if o.Level != occurrence.LevelInfo || o.URL != "https://own.example/" || o.Tags["disposition"] != "mine" || string(o.Extra) != `{"a":1}` {
 		t.Errorf("%+v", o)
 	}
 	for _, member := range []string{`"expectct":{"hostname":"a.example"}`, `"expectstaple":{"hostname":"a.example"}`, `"hpkp":{"hostname":"a.example"}`} {

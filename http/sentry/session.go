@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
 )
 
 // Sessions counts sessions of programs of one release with one status.
 type Sessions struct {
 	Release string
-	Status  svc.SessionStatus
+	Status  issue.SessionStatus
 	Count   uint64
 	// At is the time at which they started, zero if the client does not send it.
 	At time.Time
@@ -56,7 +57,7 @@ type sessionGroup struct {
 // additionally counts by its status. A session without a release counts nothing. It fails with *Malformed.
 func ParseSession(payload []byte) ([]Sessions, error) {
 	var item sessionItem
-	if err := svc.DecodeJSON(payload, &item); err != nil {
+	if err := domain.DecodeJSON(payload, &item); err != nil {
 		return nil, malformed("invalid session")
 	}
 	if item.SID == "" || len(item.SID) > maxSessionID {
@@ -67,22 +68,22 @@ func ParseSession(payload []byte) ([]Sessions, error) {
 		at = sessionTime(item.Timestamp)
 	}
 	var out []Sessions
-	add := func(status svc.SessionStatus) {
+	add := func(status issue.SessionStatus) {
 		if item.Attrs.Release != "" {
 			out = append(out, Sessions{Release: item.Attrs.Release, Status: status, Count: 1, At: at, ID: "session:" + item.SID + ":" + string(status)})
 		}
 	}
 	if item.Init {
-		add(svc.SessionStarted)
+		add(issue.SessionStarted)
 	}
 	switch item.Status {
 	case "crashed":
-		add(svc.SessionCrashed)
+		add(issue.SessionCrashed)
 	case "abnormal":
-		add(svc.SessionAbnormal)
+		add(issue.SessionAbnormal)
 	case "exited", "errored":
 		if item.Errors > 0 || item.Status == "errored" {
-			add(svc.SessionErrored)
+			add(issue.SessionErrored)
 		}
 	}
 	return out, nil
@@ -94,7 +95,7 @@ func ParseSessions(payload []byte) ([]Sessions, error) {
 		Aggregates []sessionGroup `json:"aggregates"`
 		Attrs      sessionAttrs   `json:"attrs"`
 	}
-	if err := svc.DecodeJSON(payload, &item); err != nil {
+	if err := domain.DecodeJSON(payload, &item); err != nil {
 		return nil, malformed("invalid sums of sessions")
 	}
 	if len(item.Aggregates) > maxSessionGroups {
@@ -106,13 +107,13 @@ func ParseSessions(payload []byte) ([]Sessions, error) {
 			return nil, malformed("invalid sums of sessions: a number is too great")
 		}
 		for _, sum := range []struct {
-			status svc.SessionStatus
+			status issue.SessionStatus
 			count  uint64
 		}{
-			{svc.SessionStarted, group.Exited + group.Errored + group.Crashed + group.Abnormal},
-			{svc.SessionErrored, group.Errored},
-			{svc.SessionCrashed, group.Crashed},
-			{svc.SessionAbnormal, group.Abnormal},
+			{issue.SessionStarted, group.Exited + group.Errored + group.Crashed + group.Abnormal},
+			{issue.SessionErrored, group.Errored},
+			{issue.SessionCrashed, group.Crashed},
+			{issue.SessionAbnormal, group.Abnormal},
 		} {
 			if sum.count > 0 && item.Attrs.Release != "" {
 				out = append(out, Sessions{Release: item.Attrs.Release, Status: sum.status, Count: sum.count, At: sessionTime(group.Started)})

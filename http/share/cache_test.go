@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain/share"
 )
 
 // TestTheCacheComesAfterTheQuestionWhoMayRead reads, disables and reads again.
@@ -71,7 +71,7 @@ func TestAPageThatEndsWhileItIsMadeIsNotSent(t *testing.T) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 	w.publish(everything())
-	once := sync.OnceFunc(func() { w.publish(svc.Share{Revision: 9}) })
+	once := sync.OnceFunc(func() { w.publish(share.Share{Revision: 9}) })
 	w.during = func(context.Context) { once() }
 	if got := w.get(t, "/s/"+pageID+"?range=7d"); got.Code != http.StatusOK || strings.Contains(got.Body.String(), "/pricing") {
 		t.Errorf("%d, with pages: %t", got.Code, strings.Contains(got.Body.String(), "/pricing"))

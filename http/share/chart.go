@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 )
 
 // The chart's geometry. Lines are drawn in their own units, 1000 by 1000, and stretched to the plot. Shapes and texts
@@ -80,7 +81,7 @@ func draw(r *report) *chart {
 
 // name labels the buckets and fills the table. missing is the number of first buckets without a counterpart in the
 // window before.
-func (c *chart) name(r *report, before []svc.Point, missing int) {
+func (c *chart) name(r *report, before []analytics.Point, missing int) {
 	points := r.series.Points
 	width := 100 / math.Max(1, float64(len(points)))
 	for i, point := range points {
@@ -104,7 +105,7 @@ func (c *chart) name(r *report, before []svc.Point, missing int) {
 
 // summaryOf describes the chart in a sentence.
 func summaryOf(r *report) string {
-	var best svc.Point
+	var best analytics.Point
 	for _, point := range r.series.Points {
 		if point.Value > best.Value {
 			best = point
@@ -118,10 +119,10 @@ func summaryOf(r *report) string {
 
 // labelled chooses the buckets with a label below the chart: six at most, and midnights if the chart shows hours of
 // many days.
-func labelled(points []svc.Point, interval svc.Interval, span string) []int {
+func labelled(points []analytics.Point, interval domain.Interval, span string) []int {
 	var candidates []int
 	for i, point := range points {
-		if interval != svc.Hour || span == "24h" || svc.Day.Floor(point.T).Equal(point.T) {
+		if interval != domain.Hour || span == "24h" || domain.Day.Floor(point.T).Equal(point.T) {
 			candidates = append(candidates, i)
 		}
 	}
@@ -135,7 +136,7 @@ func labelled(points []svc.Point, interval svc.Interval, span string) []int {
 
 // aligned returns the points of the window before at the positions of n points, so that both end together. missing is
 // the number of first positions without a point.
-func aligned(before []svc.Point, n int) (points []svc.Point, missing int) {
+func aligned(before []analytics.Point, n int) (points []analytics.Point, missing int) {
 	if len(before) == 0 || len(before) == n {
 		return before, 0
 	}
@@ -143,10 +144,10 @@ func aligned(before []svc.Point, n int) (points []svc.Point, missing int) {
 		return before[len(before)-n:], 0
 	}
 	missing = n - len(before)
-	return append(make([]svc.Point, missing), before...), missing
+	return append(make([]analytics.Point, missing), before...), missing
 }
 
-func highest(points []svc.Point) (top float64) {
+func highest(points []analytics.Point) (top float64) {
 	for _, point := range points {
 		top = math.Max(top, point.Value)
 	}
@@ -169,7 +170,7 @@ func stepOf(top float64) float64 {
 type place struct{ x, y float64 }
 
 // places returns the places of points; a single point becomes a horizontal line.
-func (c *chart) places(points []svc.Point) []place {
+func (c *chart) places(points []analytics.Point) []place {
 	out := make([]place, 0, len(points)+1)
 	for i, point := range points {
 		out = append(out, place{x: units * (float64(i) + 0.5) / float64(len(points)), y: units * (1 - point.Value/c.Max)})
@@ -202,8 +203,8 @@ func decimal(x float64) string {
 }
 
 // unitOf returns the noun that a metric counts.
-func unitOf(metric svc.Metric) string {
-	if metric == svc.MetricPageviews {
+func unitOf(metric analytics.Metric) string {
+	if metric == analytics.MetricPageviews {
 		return "page views"
 	}
 	return string(metric)

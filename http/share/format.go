@@ -9,7 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 )
 
 // exact writes a count with commas between thousands.
@@ -73,7 +74,7 @@ func readable(path string) string {
 }
 
 // perVisit writes the page views of a session with one decimal.
-func perVisit(h svc.Headline) string {
+func perVisit(h analytics.Headline) string {
 	if h.Sessions == 0 {
 		return "0"
 	}
@@ -119,17 +120,17 @@ func points(delta float64) string {
 }
 
 // bucketName names a bucket of a series, and marks one that the window cuts.
-func bucketName(at time.Time, interval svc.Interval, window svc.Window) string {
+func bucketName(at time.Time, interval domain.Interval, window domain.Window) string {
 	at = at.In(window.Location)
 	var name string
 	switch interval {
-	case svc.Hour:
+	case domain.Hour:
 		name = at.Format("Mon 2 Jan, 15:04")
-	case svc.Week:
+	case domain.Week:
 		name = "Week of " + at.Format("2 Jan")
-	case svc.Month:
+	case domain.Month:
 		name = at.Format("January 2006")
-	case svc.Day:
+	case domain.Day:
 		name = at.Format("Mon 2 Jan")
 	}
 	if at.Before(window.From) || interval.Next(at).After(window.To) {
@@ -139,18 +140,18 @@ func bucketName(at time.Time, interval svc.Interval, window svc.Window) string {
 }
 
 // axisName names a bucket below the chart.
-func axisName(at time.Time, interval svc.Interval, span string) string {
+func axisName(at time.Time, interval domain.Interval, span string) string {
 	switch {
-	case interval == svc.Month:
+	case interval == domain.Month:
 		return at.Format("Jan")
-	case interval == svc.Hour && span == "24h":
+	case interval == domain.Hour && span == "24h":
 		return at.Format("15:04")
 	}
 	return at.Format("2 Jan")
 }
 
 // spanName names the days that a window covers.
-func spanName(window svc.Window) string {
+func spanName(window domain.Window) string {
 	from, to := window.From.In(window.Location), window.To.In(window.Location)
 	switch {
 	case window.Key == "24h":

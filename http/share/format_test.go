@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 )
 
 func TestNumbers(t *testing.T) {
@@ -68,7 +69,7 @@ func TestChanges(t *testing.T) {
 // TestRatesOfNothingAreNotCompared checks headlines without earlier sessions.
 func TestRatesOfNothingAreNotCompared(t *testing.T) {
 	r := &report{view: view{compare: true}}
-	r.overview.Current = svc.Headline{Visitors: 3, Pageviews: 4, Sessions: 3, BounceRate: 0.5, AvgDurationMs: 1000}
+	r.overview.Current = analytics.Headline{Visitors: 3, Pageviews: 4, Sessions: 3, BounceRate: 0.5, AvgDurationMs: 1000}
 	var got []string
 	for _, m := range r.metrics("/s/x") {
 		text := "none"
@@ -91,32 +92,32 @@ func TestSteps(t *testing.T) {
 }
 
 // drawing makes the chart of values in buckets of a window.
-func drawing(t *testing.T, span string, interval svc.Interval, zone string, values, before []float64) *chart {
+func drawing(t *testing.T, span string, interval domain.Interval, zone string, values, before []float64) *chart {
 	t.Helper()
 	location, err := time.LoadLocation(zone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	window, problem := svc.ParseWindow(span, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), location)
+	window, problem := domain.ParseWindow(span, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), location)
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	points := func(window svc.Window, values []float64) (points []svc.Point) {
+	points := func(window domain.Window, values []float64) (points []analytics.Point) {
 		buckets := window.Buckets(interval)
 		for i, at := range buckets[len(buckets)-len(values):] {
-			points = append(points, svc.Point{T: at, Value: values[i]})
+			points = append(points, analytics.Point{T: at, Value: values[i]})
 		}
 		return points
 	}
-	r := &report{window: window, view: view{span: span, grain: interval, metric: svc.MetricVisitors, compare: before != nil}}
-	r.series = svc.Series{Interval: interval, Points: points(window, values)}
-	r.before = svc.Series{Interval: interval, Points: points(window.Previous(), before)}
+	r := &report{window: window, view: view{span: span, grain: interval, metric: analytics.MetricVisitors, compare: before != nil}}
+	r.series = analytics.Series{Interval: interval, Points: points(window, values)}
+	r.before = analytics.Series{Interval: interval, Points: points(window.Previous(), before)}
 	return draw(r)
 }
 
 // TestDrawing compares a whole drawing of three months; the window cuts both ends.
 func TestDrawing(t *testing.T) {
-	got := drawing(t, "90d", svc.Month, "Europe/Berlin", []float64{4, 8, 10, 2}, []float64{1, 3, 5})
+	got := drawing(t, "90d", domain.Month, "Europe/Berlin", []float64{4, 8, 10, 2}, []float64{1, 3, 5})
 	want := &chart{
 		Height: 260, PlotTop: 22, PlotHeight: 208, AxisY: 250, Max: 10,
 		Area: "M125 600L375 200L625 0L875 800L875 1000L125 1000Z", Line: "M375 200L625 0",
@@ -141,19 +142,19 @@ func TestDrawing(t *testing.T) {
 
 // TestDrawingsOfFewOrNoNumbers must neither divide by zero nor lose the base.
 func TestDrawingsOfFewOrNoNumbers(t *testing.T) {
-	two := drawing(t, "30d", svc.Month, "UTC", []float64{10, 5}, nil)
+	two := drawing(t, "30d", domain.Month, "UTC", []float64{10, 5}, nil)
 	if !reflect.DeepEqual(two.Partial, []string{"M250 0L750 500"}) || strings.Contains(two.Line, "L") {
 		t.Errorf("two months, both in part: %+v", two)
 	}
-	one := drawing(t, "24h", svc.Month, "UTC", []float64{7}, nil)
+	one := drawing(t, "24h", domain.Month, "UTC", []float64{7}, nil)
 	if one.Line != "M0 125L1000 125" || len(one.Bands) != 1 {
 		t.Errorf("one bucket: %+v", one)
 	}
-	quiet := drawing(t, "7d", svc.Day, "UTC", make([]float64, 8), nil)
+	quiet := drawing(t, "7d", domain.Day, "UTC", make([]float64, 8), nil)
 	if quiet.Max != 1 || quiet.Summary != "No visitors in this range." || !strings.HasSuffix(quiet.Line, "1000") {
 		t.Errorf("quiet: %+v", quiet)
 	}
-	none := drawing(t, "7d", svc.Day, "UTC", []float64{}, nil)
+	none := drawing(t, "7d", domain.Day, "UTC", []float64{}, nil)
 	if none.Line != "" || none.Area != "" || len(none.Rows) != 0 {
 		t.Errorf("no bucket: %+v", none)
 	}
@@ -161,7 +162,7 @@ func TestDrawingsOfFewOrNoNumbers(t *testing.T) {
 
 // TestHoursOfManyDays checks that midnights have labels, as many as fit.
 func TestHoursOfManyDays(t *testing.T) {
-	hours := drawing(t, "7d", svc.Hour, "Europe/Berlin", make([]float64, 168), nil)
+	hours := drawing(t, "7d", domain.Hour, "Europe/Berlin", make([]float64, 168), nil)
 	var names []string
 	for _, label := range hours.Labels {
 		names = append(names, label.Text)
@@ -169,7 +170,7 @@ func TestHoursOfManyDays(t *testing.T) {
 	if want := []string{"15 Nov", "17 Nov", "19 Nov"}; !slices.Equal(names, want) {
 		t.Errorf("named %q, want %q", names, want)
 	}
-	if long := drawing(t, "30d", svc.Hour, "UTC", make([]float64, 720), nil); len(long.Bands) != 0 || len(long.Rows) != 720 {
+	if long := drawing(t, "30d", domain.Hour, "UTC", make([]float64, 720), nil); len(long.Bands) != 0 || len(long.Rows) != 720 {
 		t.Errorf("%d bands, %d rows", len(long.Bands), len(long.Rows))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/share"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -22,7 +22,7 @@ func TestGoldenPages(t *testing.T) {
 	quiet.Pages, quiet.Campaigns, quiet.Locations, quiet.Browsers = false, false, false, false
 	for _, test := range []struct {
 		name, path string
-		settings   svc.Share
+		settings   share.Share
 	}{
 		{"page", "/s/" + pageID, everything()},
 		{"page-compared", "/s/" + pageID + "?range=7d&granularity=hour&metric=sessions&compare=1&pages=exit_path&sources=referrer_domain&campaigns=utm_campaign&locations=city&devices=os", everything()},

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
 )
 
 // page holds the values that the template shows.
@@ -95,7 +97,7 @@ func beforeName(span string) string { return "previous " + rangeName(span) }
 // metrics lists the headline numbers, the ones with a chart first.
 func (r *report) metrics(base string) []metric {
 	now, before := r.overview.Current, r.overview.Previous
-	count := func(name string, key svc.Metric, now, before uint64) metric {
+	count := func(name string, key analytics.Metric, now, before uint64) metric {
 		m := metric{Name: name, Href: r.view.inMetric(key).href(base), Current: r.view.metric == key, Shown: short(now), Exact: exact(now)}
 		if r.view.compare {
 			m.Change = changeOf(float64(now), float64(before), short(before), false)
@@ -109,11 +111,11 @@ func (r *report) metrics(base string) []metric {
 		}
 		return m
 	}
-	each := func(h svc.Headline) float64 { return float64(h.Pageviews) / float64(max(1, h.Sessions)) }
+	each := func(h analytics.Headline) float64 { return float64(h.Pageviews) / float64(max(1, h.Sessions)) }
 	return []metric{
-		count("Visitors", svc.MetricVisitors, now.Visitors, before.Visitors),
-		count("Page views", svc.MetricPageviews, now.Pageviews, before.Pageviews),
-		count("Sessions", svc.MetricSessions, now.Sessions, before.Sessions),
+		count("Visitors", analytics.MetricVisitors, now.Visitors, before.Visitors),
+		count("Page views", analytics.MetricPageviews, now.Pageviews, before.Pageviews),
+		count("Sessions", analytics.MetricSessions, now.Sessions, before.Sessions),
 		rate("Views per session", perVisit(now), perVisit(before), each(now), each(before), false),
 		rate("Bounce rate", percent(now.BounceRate), percent(before.BounceRate), now.BounceRate, before.BounceRate, true),
 		rate("Session length", length(now.AvgDurationMs), length(before.AvgDurationMs), float64(now.AvgDurationMs), float64(before.AvgDurationMs), false),
@@ -147,42 +149,42 @@ func (r *report) section(place int, panel panel, base string) section {
 }
 
 // dimensionName is the heading of a dimension's column.
-func dimensionName(dimension svc.Dimension) string {
+func dimensionName(dimension filter.Dimension) string {
 	switch dimension {
-	case svc.DimPath:
+	case filter.DimPath:
 		return "Page"
-	case svc.DimEntryPath:
+	case filter.DimEntryPath:
 		return "Entry page"
-	case svc.DimExitPath:
+	case filter.DimExitPath:
 		return "Exit page"
-	case svc.DimReferrerDomain:
+	case filter.DimReferrerDomain:
 		return "Referrer"
-	case svc.DimUTMSource:
+	case filter.DimUTMSource:
 		return "UTM source"
-	case svc.DimUTMMedium:
+	case filter.DimUTMMedium:
 		return "UTM medium"
-	case svc.DimUTMCampaign:
+	case filter.DimUTMCampaign:
 		return "UTM campaign"
-	case svc.DimOS:
+	case filter.DimOS:
 		return "System"
 	}
 	return strings.ToUpper(string(dimension[:1])) + string(dimension[1:])
 }
 
 // valueName is the displayed text of a value.
-func valueName(dimension svc.Dimension, value string) string {
+func valueName(dimension filter.Dimension, value string) string {
 	switch {
 	case value == otherPlaces:
 		return "Other"
-	case value == "" && dimension == svc.DimReferrerDomain:
+	case value == "" && dimension == filter.DimReferrerDomain:
 		return "None"
 	case value == "":
 		return "Unknown"
-	case dimension == svc.DimCountry:
+	case dimension == filter.DimCountry:
 		return countryName(value)
 	case isPath(dimension):
 		return readable(value)
-	case dimension == svc.DimDevice, dimension == svc.DimSource && value == svc.SourceDirect:
+	case dimension == filter.DimDevice, dimension == filter.DimSource && value == event.SourceDirect:
 		return strings.ToUpper(value[:1]) + value[1:]
 	}
 	return value

@@ -7,17 +7,20 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	"svc/domain/share"
 )
 
 // Traffic answers the reads of a page; bots never count.
 type Traffic interface {
 	// Overview returns the headline of a window and of the one before.
-	Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error)
+	Overview(ctx context.Context, scope analytics.Scope) (analytics.Overview, error)
 	// Timeseries returns a dense series.
-	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error)
+	Timeseries(ctx context.Context, scope analytics.Scope, metric analytics.Metric, interval domain.Interval) (analytics.Series, error)
 	// Top returns the values of a dimension with the most visitors, the highest count first.
-	Top(ctx context.Context, scope svc.AnalyticsScope, dimension svc.Dimension, limit int) ([]Row, error)
+	Top(ctx context.Context, scope analytics.Scope, dimension filter.Dimension, limit int) ([]Row, error)
 }
 
 // Row is one value of a dimension with its visitors; "" means unknown.
@@ -39,30 +42,30 @@ type reporter struct{ traffic Traffic }
 
 // report is all data of a page.
 type report struct {
-	public   svc.PublicShare
+	public   share.PublicShare
 	view     view
-	window   svc.Window
+	window   domain.Window
 	asked    time.Time
-	overview svc.Overview
-	series   svc.Series
+	overview analytics.Overview
+	series   analytics.Series
 	// before is the series of the window before, empty unless the view compares.
-	before svc.Series
+	before analytics.Series
 	// lists contains the rows of each of panels(), nil for hidden ones.
 	lists [5][]Row
 }
 
 // gather reads the data of a page's view. It does not read data that is private to the owner.
-func (r reporter) gather(ctx context.Context, public svc.PublicShare, seen view, now time.Time) (*report, error) {
-	window, problem := svc.ParseWindow(seen.span, now, public.App.Location())
+func (r reporter) gather(ctx context.Context, public share.PublicShare, seen view, now time.Time) (*report, error) {
+	window, problem := domain.ParseWindow(seen.span, now, public.App.Location())
 	if problem != nil {
-		return nil, svc.Invalid(*problem)
+		return nil, domain.Invalid(*problem)
 	}
-	environment, known := public.App.Environment(svc.DefaultEnvironment)
+	environment, known := public.App.Environment(domain.DefaultEnvironment)
 	if !known {
-		return nil, svc.NotFound("environment")
+		return nil, domain.NotFound("environment")
 	}
 	found := &report{public: public, view: seen, window: window, asked: now}
-	scope := svc.AnalyticsScope{App: public.App.Ref(), Environment: environment, Window: window}
+	scope := analytics.Scope{App: public.App.Ref(), Environment: environment, Window: window}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(concurrent)
 	group.Go(func() (err error) {
@@ -113,13 +116,13 @@ const otherPlaces = "\x00other"
 
 // fit removes the values that readers must not see from a panel's ordered rows, and adds up the places with few
 // visitors.
-func fit(share *svc.Share, dimension svc.Dimension, rows []Row) []Row {
+func fit(sh *share.Share, dimension filter.Dimension, rows []Row) []Row {
 	fitting := []Row{}
 	var others uint64
 	for _, row := range rows {
 		switch {
-		case share.Hides(dimension, row.Value), row.Value == "" && isCampaign(dimension), row.Visitors == 0:
-		case isPlace(dimension) && (row.Visitors < svc.ShareSmallCount || len(fitting) == shownRows):
+		case sh.Hides(dimension, row.Value), row.Value == "" && isCampaign(dimension), row.Visitors == 0:
+		case isPlace(dimension) && (row.Visitors < share.SmallCount || len(fitting) == shownRows):
 			others += row.Visitors
 		case len(fitting) < shownRows:
 			fitting = append(fitting, row)
@@ -131,14 +134,14 @@ func fit(share *svc.Share, dimension svc.Dimension, rows []Row) []Row {
 	return fitting
 }
 
-func isPath(dimension svc.Dimension) bool {
-	return dimension == svc.DimPath || dimension == svc.DimEntryPath || dimension == svc.DimExitPath
+func isPath(dimension filter.Dimension) bool {
+	return dimension == filter.DimPath || dimension == filter.DimEntryPath || dimension == filter.DimExitPath
 }
 
-func isPlace(dimension svc.Dimension) bool {
-	return dimension == svc.DimCountry || dimension == svc.DimRegion || dimension == svc.DimCity
+func isPlace(dimension filter.Dimension) bool {
+	return dimension == filter.DimCountry || dimension == filter.DimRegion || dimension == filter.DimCity
 }
 
-func isCampaign(dimension svc.Dimension) bool {
-	return dimension == svc.DimUTMSource || dimension == svc.DimUTMMedium || dimension == svc.DimUTMCampaign
+func isCampaign(dimension filter.Dimension) bool {
+	return dimension == filter.DimUTMSource || dimension == filter.DimUTMMedium || dimension == filter.DimUTMCampaign
 }

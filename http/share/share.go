@@ -12,7 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/share"
 	"svc/http/route"
 )
 
@@ -20,7 +21,7 @@ import (
 type Shares interface {
 	// Share returns the page of a link (a share's id, or org/app), nil if no page is published there. It does no I/O,
 	// and returns the same pointer until the page or its application changes.
-	Share(link string) *svc.PublicShare
+	Share(link string) *share.PublicShare
 }
 
 // Config holds the parts of Pages. All but Logger and Current are required.
@@ -83,22 +84,22 @@ func (p *Pages) Routes() []route.Route {
 // linkOf returns the link in the path, "" if no page can have that name.
 func linkOf(r *http.Request) string {
 	if org := r.PathValue("org"); org != "" {
-		return svc.AppRef{Org: org, App: r.PathValue("app")}.String()
+		return domain.AppRef{Org: org, App: r.PathValue("app")}.String()
 	}
 	id := r.PathValue("id")
-	if len(id) != 2*svc.ShareIDBytes || strings.Trim(id, "0123456789abcdef") != "" {
+	if len(id) != 2*share.IDBytes || strings.Trim(id, "0123456789abcdef") != "" {
 		return ""
 	}
 	return id
 }
 
 // readable returns the page of a link if it is public now.
-func (p *Pages) readable(link string) *svc.PublicShare {
+func (p *Pages) readable(link string) *share.PublicShare {
 	if link == "" {
 		return nil
 	}
 	public := p.shares.Share(link)
-	if public == nil || !public.App.Has(svc.ModuleAnalytics) {
+	if public == nil || !public.App.Has(domain.ModuleAnalytics) {
 		return nil
 	}
 	return public
@@ -132,7 +133,7 @@ func (p *Pages) serve(w *route.Response, r *http.Request, embed bool) {
 }
 
 // body returns the requested page, from the cache or newly rendered.
-func (p *Pages) body(r *http.Request, public *svc.PublicShare, base string, embed bool) ([]byte, error) {
+func (p *Pages) body(r *http.Request, public *share.PublicShare, base string, embed bool) ([]byte, error) {
 	seen := parseView(r.URL.Query(), &public.Share)
 	key := fmt.Sprintf("%s %d %d %s?%s", public.Share.ID, public.App.Revision, public.Share.Revision, base, seen.query())
 	return p.cache.get(r.Context(), key, func(ctx context.Context) ([]byte, error) {
@@ -148,7 +149,7 @@ func basePath(embed bool, link string) string {
 }
 
 // render gathers the data of a view and renders it, compressed.
-func (p *Pages) render(ctx context.Context, public svc.PublicShare, seen view, base string, embed bool) ([]byte, error) {
+func (p *Pages) render(ctx context.Context, public share.PublicShare, seen view, base string, embed bool) ([]byte, error) {
 	found, err := p.report.gather(ctx, public, seen, p.now())
 	if err != nil {
 		return nil, err

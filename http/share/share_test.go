@@ -13,13 +13,15 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/filter"
+	domainshare "svc/domain/share"
 	"svc/http/share"
 )
 
 // everything turns all panels on.
-func everything() svc.Share {
-	return svc.Share{Pages: true, Campaigns: true, Locations: true, Browsers: true, PrivatePaths: []string{"/admin*"}}
+func everything() domainshare.Share {
+	return domainshare.Share{Pages: true, Campaigns: true, Locations: true, Browsers: true, PrivatePaths: []string{"/admin*"}}
 }
 
 // TestViews requests every parameter and unknown words, and checks the resulting reads.
@@ -79,7 +81,7 @@ func TestViews(t *testing.T) {
 // TestPrivatePanels requests the owner's private data: nothing is read, and the choices after the first one are not
 // offered.
 func TestPrivatePanels(t *testing.T) {
-	w := open(t, svc.Share{})
+	w := open(t, domainshare.Share{})
 	body := w.get(t, "/s/"+pageID+"?pages=entry_path&campaigns=utm_medium&locations=city&devices=browser&sources=medium").Body.String()
 	asked := w.questions()
 	slices.Sort(asked)
@@ -143,7 +145,7 @@ func TestOtherPlacesAreAllOthers(t *testing.T) {
 	for i := range rows {
 		rows[i] = share.Row{Value: fmt.Sprintf("City %d", i), Visitors: 4}
 	}
-	w.rows[svc.DimCity] = rows
+	w.rows[filter.DimCity] = rows
 	body := w.get(t, "/s/"+pageID+"?locations=city").Body.String()
 	if !strings.Contains(body, `>Other</span></th><td><data value="2,000" title="2,000">2k<`) {
 		t.Errorf("the page lacks the sum of the others: %s", body)
@@ -227,7 +229,7 @@ func TestHeads(t *testing.T) {
 
 // TestWhatIsNotThereReadsAlike compares the answers of all kinds of missing pages.
 func TestWhatIsNotThereReadsAlike(t *testing.T) {
-	w := open(t, svc.Share{})
+	w := open(t, domainshare.Share{})
 	want := w.get(t, "/s/"+strings.Repeat("0", 24))
 	if want.Code != http.StatusNotFound || !strings.Contains(want.Body.String(), "Nothing is shared here") {
 		t.Fatalf("%d %s", want.Code, want.Body)
@@ -248,7 +250,7 @@ func TestWhatIsNotThereReadsAlike(t *testing.T) {
 		same(path)
 	}
 	without := *w.Share(pageID)
-	without.App.Modules = []svc.Module{svc.ModuleErrors}
+	without.App.Modules = []domain.Module{domain.ModuleErrors}
 	w.pages[pageID] = &without
 	same("/s/" + pageID)
 	w.disable()

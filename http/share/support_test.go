@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	domainshare "svc/domain/share"
 	"svc/http/route"
 	"svc/http/share"
 )
@@ -30,7 +33,7 @@ type world struct {
 
 	mu    sync.Mutex
 	now   time.Time
-	pages map[string]*svc.PublicShare
+	pages map[string]*domainshare.PublicShare
 	// asked lists the reads of all pages.
 	asked []string
 	fail  error
@@ -38,20 +41,20 @@ type world struct {
 	behind bool
 	// during, if set, runs while a headline is read.
 	during func(ctx context.Context)
-	rows   map[svc.Dimension][]share.Row
+	rows   map[filter.Dimension][]share.Row
 }
 
 // open returns a world with a page that is published with settings.
-func open(t *testing.T, settings svc.Share) *world {
+func open(t *testing.T, settings domainshare.Share) *world {
 	t.Helper()
-	w := &world{now: noon(), pages: map[string]*svc.PublicShare{}, rows: topRows()}
+	w := &world{now: noon(), pages: map[string]*domainshare.PublicShare{}, rows: topRows()}
 	w.publish(settings)
 	pages, err := share.New(share.Config{Shares: w, Current: func() bool { return !w.behind }, Traffic: w, Now: w.clock, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.handler, err = route.New(route.Config{
-		Routes: pages.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: svc.NewCursors([]byte("test")), Now: w.clock,
+		Routes: pages.Routes(), Authority: nobody{}, Applications: nobody{}, Cursors: domain.NewCursors([]byte("test")), Now: w.clock,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -62,30 +65,30 @@ func open(t *testing.T, settings svc.Share) *world {
 // The gates are unused here, because no row of this surface passes them.
 type nobody struct{}
 
-func (nobody) Authorize(context.Context, string, svc.RateClass, string) (svc.Grant, svc.RateState, error) {
-	return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "nobody")
+func (nobody) Authorize(context.Context, string, domain.RateClass, string) (domain.Grant, domain.RateState, error) {
+	return domain.Grant{}, domain.RateState{}, domain.Errorf(domain.CodeUnauthorized, "nobody")
 }
 
-func (nobody) Read(context.Context, svc.AppRef, svc.AppPart) (svc.Application, svc.AppParts, error) {
-	return svc.Application{}, svc.AppParts{}, svc.NotFound("application")
+func (nobody) Read(context.Context, domain.AppRef, domainshare.AppPart) (domain.Application, domainshare.AppParts, error) {
+	return domain.Application{}, domainshare.AppParts{}, domain.NotFound("application")
 }
 
 // publish replaces the page by one with settings.
-func (w *world) publish(settings svc.Share) {
+func (w *world) publish(settings domainshare.Share) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	app := svc.NewApplication(svc.AppSpec{Name: "Web & <Co>", Timezone: "Europe/Berlin"}, "web", svc.Organization{Slug: "acme"}, svc.AppIDs{}, noon())
+	app := domain.NewApplication(domain.AppSpec{Name: "Web & <Co>", Timezone: "Europe/Berlin"}, "web", domain.Organization{Slug: "acme"}, domain.AppIDs{}, noon())
 	settings.ID = pageID
-	w.pages = map[string]*svc.PublicShare{}
+	w.pages = map[string]*domainshare.PublicShare{}
 	for _, link := range settings.Links(app.Ref()) {
-		w.pages[link] = &svc.PublicShare{App: app, Share: settings}
+		w.pages[link] = &domainshare.PublicShare{App: app, Share: settings}
 	}
 }
 
 func (w *world) disable() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.pages = map[string]*svc.PublicShare{}
+	w.pages = map[string]*domainshare.PublicShare{}
 }
 
 func (w *world) pass(d time.Duration) {
@@ -100,7 +103,7 @@ func (w *world) clock() time.Time {
 	return w.now
 }
 
-func (w *world) Share(link string) *svc.PublicShare {
+func (w *world) Share(link string) *domainshare.PublicShare {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pages[link]
@@ -122,34 +125,34 @@ func (w *world) questions() (asked []string) {
 	return asked
 }
 
-func (w *world) Overview(ctx context.Context, scope svc.AnalyticsScope) (svc.Overview, error) {
+func (w *world) Overview(ctx context.Context, scope analytics.Scope) (analytics.Overview, error) {
 	if w.during != nil {
 		w.during(ctx)
 	}
-	return svc.Overview{
+	return analytics.Overview{
 		Window:   scope.Window,
-		Current:  svc.Headline{Visitors: 12345, Pageviews: 34567, Sessions: 15000, Events: 40000, BounceRate: 0.434, AvgDurationMs: 95_000},
-		Previous: svc.Headline{Visitors: 10000, Pageviews: 34567, Sessions: 30000, Events: 50000, BounceRate: 0.5},
+		Current:  analytics.Headline{Visitors: 12345, Pageviews: 34567, Sessions: 15000, Events: 40000, BounceRate: 0.434, AvgDurationMs: 95_000},
+		Previous: analytics.Headline{Visitors: 10000, Pageviews: 34567, Sessions: 30000, Events: 50000, BounceRate: 0.5},
 	}, w.ask("overview %s %s bots=%t", scope.Window.Key, scope.Environment.Slug, scope.IncludeBots)
 }
 
-func (w *world) Timeseries(_ context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval) (svc.Series, error) {
-	series := svc.Series{Metric: metric, Interval: interval}
+func (w *world) Timeseries(_ context.Context, scope analytics.Scope, metric analytics.Metric, interval domain.Interval) (analytics.Series, error) {
+	series := analytics.Series{Metric: metric, Interval: interval}
 	for i, at := range scope.Window.Buckets(interval) {
-		series.Points = append(series.Points, svc.Point{T: at, Value: float64(100 + i)})
+		series.Points = append(series.Points, analytics.Point{T: at, Value: float64(100 + i)})
 	}
 	return series, w.ask("series %s %s %s to %s", scope.Window.Key, metric, interval, scope.Window.To.Format("2 Jan"))
 }
 
-func (w *world) Top(_ context.Context, scope svc.AnalyticsScope, dimension svc.Dimension, limit int) ([]share.Row, error) {
+func (w *world) Top(_ context.Context, scope analytics.Scope, dimension filter.Dimension, limit int) ([]share.Row, error) {
 	rows := w.rows[dimension]
 	return rows[:min(limit, len(rows))], w.ask("top %s %s %d", scope.Window.Key, dimension, limit)
 }
 
 // topRows has values that may be seen and values that must not.
-func topRows() map[svc.Dimension][]share.Row {
-	return map[svc.Dimension][]share.Row{
-		svc.DimPath: {
+func topRows() map[filter.Dimension][]share.Row {
+	return map[filter.Dimension][]share.Row{
+		filter.DimPath: {
 			{Value: "/", Visitors: 5000},
 			{Value: "/admin/users", Visitors: 400},
 			{Value: "/pricing", Visitors: 300},
@@ -157,13 +160,13 @@ func topRows() map[svc.Dimension][]share.Row {
 			{Value: "/reset/9f8e7d6c5b4a39281706f5e4d3c2b1a0", Visitors: 1},
 			{Value: "/<script>", Visitors: 1},
 		},
-		svc.DimEntryPath: {{Value: "/entered", Visitors: 5}},
-		svc.DimSource:    {{Value: "direct", Visitors: 6000}, {Value: "google", Visitors: 1}},
-		svc.DimMedium:    {{Value: "organic", Visitors: 9}},
-		svc.DimUTMSource: {{Value: "", Visitors: 9000}, {Value: "newsletter", Visitors: 70}},
-		svc.DimCountry:   {{Value: "DE", Visitors: 600}, {Value: "XX", Visitors: 5}, {Value: "FR", Visitors: 4}, {Value: "NO", Visitors: 1}},
-		svc.DimDevice:    {{Value: "desktop", Visitors: 7000}, {Value: "", Visitors: 3}},
-		svc.DimBrowser:   {{Value: "Firefox", Visitors: 3000}},
+		filter.DimEntryPath: {{Value: "/entered", Visitors: 5}},
+		filter.DimSource:    {{Value: "direct", Visitors: 6000}, {Value: "google", Visitors: 1}},
+		filter.DimMedium:    {{Value: "organic", Visitors: 9}},
+		filter.DimUTMSource: {{Value: "", Visitors: 9000}, {Value: "newsletter", Visitors: 70}},
+		filter.DimCountry:   {{Value: "DE", Visitors: 600}, {Value: "XX", Visitors: 5}, {Value: "FR", Visitors: 4}, {Value: "NO", Visitors: 1}},
+		filter.DimDevice:    {{Value: "desktop", Visitors: 7000}, {Value: "", Visitors: 3}},
+		filter.DimBrowser:   {{Value: "Firefox", Visitors: 3000}},
 	}
 }
 

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	"svc/domain/share"
 )
 
 // The words of the parameters that do not belong to a panel, in the order of the page. The first range is not the
@@ -15,56 +18,58 @@ func ranges() []string { return []string{"24h", "7d", "30d", "90d"} }
 // defaultRange is used if a request names no known range.
 const defaultRange = "30d"
 
-func grains() []svc.Interval { return []svc.Interval{svc.Hour, svc.Day, svc.Week, svc.Month} }
+func grains() []domain.Interval {
+	return []domain.Interval{domain.Hour, domain.Day, domain.Week, domain.Month}
+}
 
-func metrics() []svc.Metric {
-	return []svc.Metric{svc.MetricVisitors, svc.MetricPageviews, svc.MetricSessions}
+func metrics() []analytics.Metric {
+	return []analytics.Metric{analytics.MetricVisitors, analytics.MetricPageviews, analytics.MetricSessions}
 }
 
 // defaultGrain returns the granularity of a range if the request names none (contract 94).
-func defaultGrain(span string) svc.Interval {
+func defaultGrain(span string) domain.Interval {
 	switch span {
 	case "24h":
-		return svc.Hour
+		return domain.Hour
 	case "90d":
-		return svc.Week
+		return domain.Week
 	}
-	return svc.Day
+	return domain.Day
 }
 
 // offeredGrains lists the granularities that the page offers for a range; requests may use others.
-func offeredGrains(span string) []svc.Interval {
+func offeredGrains(span string) []domain.Interval {
 	switch span {
 	case "24h":
-		return []svc.Interval{svc.Hour, svc.Day}
+		return []domain.Interval{domain.Hour, domain.Day}
 	case "7d":
-		return []svc.Interval{svc.Hour, svc.Day, svc.Week}
+		return []domain.Interval{domain.Hour, domain.Day, domain.Week}
 	case "90d":
-		return []svc.Interval{svc.Day, svc.Week, svc.Month}
+		return []domain.Interval{domain.Day, domain.Week, domain.Month}
 	}
-	return []svc.Interval{svc.Day, svc.Week, svc.Month}
+	return []domain.Interval{domain.Day, domain.Week, domain.Month}
 }
 
 // panel is one list of the page; its name is the name of its parameter.
 type panel struct {
 	name, title string
-	dimensions  []svc.Dimension
+	dimensions  []filter.Dimension
 }
 
 // panels lists the panels in the order of the page.
 func panels() []panel {
 	return []panel{
-		{"pages", "Pages", []svc.Dimension{svc.DimPath, svc.DimEntryPath, svc.DimExitPath}},
-		{"sources", "Sources", []svc.Dimension{svc.DimSource, svc.DimMedium, svc.DimReferrerDomain}},
-		{"locations", "Locations", []svc.Dimension{svc.DimCountry, svc.DimRegion, svc.DimCity}},
-		{"devices", "Devices", []svc.Dimension{svc.DimDevice, svc.DimBrowser, svc.DimOS}},
-		{"campaigns", "Campaigns", []svc.Dimension{svc.DimUTMSource, svc.DimUTMMedium, svc.DimUTMCampaign}},
+		{"pages", "Pages", []filter.Dimension{filter.DimPath, filter.DimEntryPath, filter.DimExitPath}},
+		{"sources", "Sources", []filter.Dimension{filter.DimSource, filter.DimMedium, filter.DimReferrerDomain}},
+		{"locations", "Locations", []filter.Dimension{filter.DimCountry, filter.DimRegion, filter.DimCity}},
+		{"devices", "Devices", []filter.Dimension{filter.DimDevice, filter.DimBrowser, filter.DimOS}},
+		{"campaigns", "Campaigns", []filter.Dimension{filter.DimUTMSource, filter.DimUTMMedium, filter.DimUTMCampaign}},
 	}
 }
 
 // offered lists the dimensions that readers may choose in a panel; only the first if the others are private to the
 // owner.
-func (p panel) offered(share *svc.Share) []svc.Dimension {
+func (p panel) offered(share *share.Share) []filter.Dimension {
 	offered := p.dimensions[:1:1]
 	for _, dimension := range p.dimensions[1:] {
 		if share.Shows(dimension) {
@@ -77,29 +82,29 @@ func (p panel) offered(share *svc.Share) []svc.Dimension {
 // view is the selection of one request, in known words.
 type view struct {
 	span    string
-	grain   svc.Interval
-	metric  svc.Metric
+	grain   domain.Interval
+	metric  analytics.Metric
 	compare bool
 	// chosen holds the dimension of each of panels().
-	chosen [5]svc.Dimension
+	chosen [5]filter.Dimension
 }
 
 // parseView reads a query; an unknown word falls back to its default.
-func parseView(query url.Values, share *svc.Share) view {
-	v := view{span: defaultRange, metric: svc.MetricVisitors, compare: query.Get("compare") == "1"}
+func parseView(query url.Values, share *share.Share) view {
+	v := view{span: defaultRange, metric: analytics.MetricVisitors, compare: query.Get("compare") == "1"}
 	if word := query.Get("range"); slices.Contains(ranges(), word) {
 		v.span = word
 	}
 	v.grain = defaultGrain(v.span)
-	if word := svc.Interval(query.Get("granularity")); slices.Contains(grains(), word) {
+	if word := domain.Interval(query.Get("granularity")); slices.Contains(grains(), word) {
 		v.grain = word
 	}
-	if word := svc.Metric(query.Get("metric")); slices.Contains(metrics(), word) {
+	if word := analytics.Metric(query.Get("metric")); slices.Contains(metrics(), word) {
 		v.metric = word
 	}
 	for i, panel := range panels() {
 		v.chosen[i] = panel.dimensions[0]
-		if word := svc.Dimension(query.Get(panel.name)); slices.Contains(panel.offered(share), word) {
+		if word := filter.Dimension(query.Get(panel.name)); slices.Contains(panel.offered(share), word) {
 			v.chosen[i] = word
 		}
 	}
@@ -116,7 +121,7 @@ func (v view) query() string {
 	}
 	add("range", v.span, defaultRange)
 	add("granularity", string(v.grain), string(defaultGrain(v.span)))
-	add("metric", string(v.metric), string(svc.MetricVisitors))
+	add("metric", string(v.metric), string(analytics.MetricVisitors))
 	if v.compare {
 		words = append(words, "compare=1")
 	}
@@ -140,12 +145,12 @@ func (v view) inRange(span string) view {
 	return v
 }
 
-func (v view) inGrain(grain svc.Interval) view {
+func (v view) inGrain(grain domain.Interval) view {
 	v.grain = grain
 	return v
 }
 
-func (v view) inMetric(metric svc.Metric) view {
+func (v view) inMetric(metric analytics.Metric) view {
 	v.metric = metric
 	return v
 }
@@ -156,7 +161,7 @@ func (v view) comparing(compare bool) view {
 }
 
 // choosing returns the view with another dimension of the panel at a position.
-func (v view) choosing(place int, dimension svc.Dimension) view {
+func (v view) choosing(place int, dimension filter.Dimension) view {
 	v.chosen[place] = dimension
 	return v
 }

@@ -9,14 +9,16 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/protos"
 )
 
 // Log accepts groups of counts.
 type Log interface {
 	// Produce returns nil after the log has acknowledged every part. It bounds the wait itself.
-	Produce(ctx context.Context, parts []svc.Part) error
+	Produce(ctx context.Context, parts []event.Part) error
 }
 
 // Config holds the dependencies of the tallies of a node.
@@ -25,7 +27,7 @@ type Config struct {
 	Source string
 	Log    Log
 	// Shape describes the partitioning of the log.
-	Shape  svc.LogShape
+	Shape  domain.LogShape
 	Now    func() time.Time
 	Logger *slog.Logger
 }
@@ -54,7 +56,7 @@ type Tallies struct {
 // group contains counts that are appended together.
 type group struct {
 	seq    uint64
-	counts map[svc.UsageKey]svc.UsageCount
+	counts map[ingest.UsageKey]ingest.UsageCount
 	// durable is closed after the log has stored the counts.
 	durable chan struct{}
 }
@@ -65,11 +67,11 @@ func New(config Config) *Tallies {
 }
 
 func newGroup() *group {
-	return &group{counts: map[svc.UsageKey]svc.UsageCount{}, durable: make(chan struct{})}
+	return &group{counts: map[ingest.UsageKey]ingest.UsageCount{}, durable: make(chan struct{})}
 }
 
 // Add adds counts, and returns a channel that is closed after the log has stored them.
-func (t *Tallies) Add(counts svc.UsageCounts) <-chan struct{} {
+func (t *Tallies) Add(counts ingest.UsageCounts) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, one := range counts {
@@ -155,7 +157,7 @@ func (t *Tallies) send(ctx context.Context, g *group) bool {
 }
 
 // encode returns the records of a group, one for each shard, because each shard detects repetitions by itself.
-func (t *Tallies) encode(g *group) (parts []svc.Part, err error) {
+func (t *Tallies) encode(g *group) (parts []event.Part, err error) {
 	tallies, atMs := make([]*protos.Tally, max(1, t.config.Shape.Shards)), t.config.Now().UnixMilli()
 	for key, count := range g.counts {
 		shard := t.config.Shape.Of(key.Environment, 0) / t.config.Shape.Partitions
@@ -176,7 +178,7 @@ func (t *Tallies) encode(g *group) (parts []svc.Part, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("encoding counts: %w", err)
 		}
-		parts = append(parts, svc.Part{Partition: shard*t.config.Shape.Partitions + place, Payload: payload})
+		parts = append(parts, event.Part{Partition: shard*t.config.Shape.Partitions + place, Payload: payload})
 	}
 	return parts, nil
 }

@@ -9,7 +9,8 @@ import (
 	"net/url"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // maxAnswer bounds the bytes of an answer that are retained. A model reads far fewer.
@@ -18,14 +19,14 @@ const maxAnswer = 1 << 20
 // Execute calls a tool about an application with a token: the request passes the gates of the handler like any other.
 // It fails with not_found for an unknown tool, and with invalid_request for an input that makes no valid request. Every
 // answer of the route is an outcome.
-func (r *Registry) Execute(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.ToolOutcome, error) {
+func (r *Registry) Execute(ctx context.Context, secret domain.Secret, ref domain.AppRef, name string, input json.RawMessage) (conversation.ToolOutcome, error) {
 	called := r.byName[name]
 	if called == nil {
-		return svc.ToolOutcome{}, svc.NotFound("tool")
+		return conversation.ToolOutcome{}, domain.NotFound("tool")
 	}
 	request, err := called.request(ctx, ref, input)
 	if err != nil {
-		return svc.ToolOutcome{}, err
+		return conversation.ToolOutcome{}, err
 	}
 	return r.send(request, secret), nil
 }
@@ -38,10 +39,10 @@ func orEmpty(raw json.RawMessage) json.RawMessage {
 }
 
 // request makes the request of a call.
-func (e *entry) request(ctx context.Context, ref svc.AppRef, input json.RawMessage) (*http.Request, error) {
+func (e *entry) request(ctx context.Context, ref domain.AppRef, input json.RawMessage) (*http.Request, error) {
 	members := map[string]json.RawMessage{}
-	if err := svc.DecodeJSON(orEmpty(input), &members); err != nil || members == nil {
-		return nil, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The input must be an object."})
+	if err := domain.DecodeJSON(orEmpty(input), &members); err != nil || members == nil {
+		return nil, domain.Invalid(domain.FieldError{Code: "invalid_type", Message: "The input must be an object."})
 	}
 	path, err := fillPath(e.path, ref, members)
 	if err != nil {
@@ -84,7 +85,7 @@ func (e *entry) sort(members map[string]json.RawMessage) (query url.Values, body
 		case e.place[name] == inBody:
 			body[name] = value
 		default:
-			err = svc.Invalid(svc.FieldError{Field: name, Code: "unknown_value", Message: fmt.Sprintf("The tool takes no %q.", name)})
+			err = domain.Invalid(domain.FieldError{Field: name, Code: "unknown_value", Message: fmt.Sprintf("The tool takes no %q.", name)})
 		}
 		if err != nil {
 			return nil, nil, err
@@ -108,7 +109,7 @@ func addPairs(query url.Values, name, prefix string, pairs []string) error {
 	for _, pair := range pairs {
 		key, value, whole := strings.Cut(pair, "=")
 		if !whole {
-			return svc.Invalid(svc.FieldError{Field: name, Code: "invalid_value", Message: fmt.Sprintf("%q is not key=value.", pair)})
+			return domain.Invalid(domain.FieldError{Field: name, Code: "invalid_value", Message: fmt.Sprintf("%q is not key=value.", pair)})
 		}
 		query.Add(prefix+key, value)
 	}
@@ -119,7 +120,7 @@ func addPairs(query url.Values, name, prefix string, pairs []string) error {
 const docsPath = "/api/v1/docs/"
 
 // fillPath inserts the address and the input into a path.
-func fillPath(pattern string, ref svc.AppRef, members map[string]json.RawMessage) (string, error) {
+func fillPath(pattern string, ref domain.AppRef, members map[string]json.RawMessage) (string, error) {
 	segments := strings.Split(pattern, "/")
 	for i, segment := range segments {
 		if !strings.HasPrefix(segment, "{") {
@@ -134,7 +135,7 @@ func fillPath(pattern string, ref svc.AppRef, members map[string]json.RawMessage
 			value = ref.App
 		}
 		if value == "" {
-			return "", svc.Invalid(svc.FieldError{Field: name, Code: "missing_value", Message: fmt.Sprintf("The tool needs %q.", name)})
+			return "", domain.Invalid(domain.FieldError{Field: name, Code: "missing_value", Message: fmt.Sprintf("The tool needs %q.", name)})
 		}
 		// A parameter must stay within its segment, or it could name another route.
 		parts := []string{value}
@@ -143,7 +144,7 @@ func fillPath(pattern string, ref svc.AppRef, members map[string]json.RawMessage
 		}
 		for j, part := range parts {
 			if part == "" || part == "." || part == ".." || strings.Contains(part, "/") {
-				return "", svc.Invalid(svc.FieldError{Field: name, Code: "invalid_value", Message: fmt.Sprintf("%q is no name of one thing.", name)})
+				return "", domain.Invalid(domain.FieldError{Field: name, Code: "invalid_value", Message: fmt.Sprintf("%q is no name of one thing.", name)})
 			}
 			parts[j] = url.PathEscape(part)
 		}
@@ -181,13 +182,13 @@ func textsOf(raw json.RawMessage) []string {
 }
 
 // send passes a request with a token to the handler.
-func (r *Registry) send(request *http.Request, secret svc.Secret) svc.ToolOutcome {
+func (r *Registry) send(request *http.Request, secret domain.Secret) conversation.ToolOutcome {
 	request.Header.Set("Authorization", "Bearer "+secret.Reveal())
 	request.Header.Set("Accept", "application/json")
 	request.RequestURI = request.URL.RequestURI()
 	answer := &answer{header: http.Header{}}
 	r.handler.ServeHTTP(answer, request)
-	return svc.ToolOutcome{Status: answer.status, Body: answer.body.Bytes(), RequestID: answer.header.Get("X-Request-Id")}
+	return conversation.ToolOutcome{Status: answer.status, Body: answer.body.Bytes(), RequestID: answer.header.Get("X-Request-Id")}
 }
 
 // answer buffers the answer of the handler.

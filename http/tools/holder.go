@@ -4,14 +4,14 @@ import (
 	"net/http"
 	"strings"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/route"
 )
 
 // readByHolders reports whether a route outside the assistant's tools is a tool of holders of a token: a read that is
 // not about the assistant and answers one object.
 func readByHolders(row *route.Route) bool {
-	return row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == svc.EffectRead && !row.Handler.Lined() && !strings.HasPrefix(row.Operation, "ai.")
+	return row.Surface == route.Manage && row.Handler.Input != nil && row.Effect == conversation.EffectRead && !row.Handler.Lined() && !strings.HasPrefix(row.Operation, "ai.")
 }
 
 // Need is the address that a call of a tool requires in addition to its input.

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // place defines how the environment that a write reaches is determined.
@@ -62,7 +63,7 @@ func reaches() map[string]reach {
 type Dependents interface {
 	// ProductionDepends reports whether something in production uses an object of an application. The noun is the word
 	// in the object's operations (segment, monitor, goal). The id of a new object is empty.
-	ProductionDepends(ctx context.Context, ref svc.AppRef, noun, id string) (bool, error)
+	ProductionDepends(ctx context.Context, ref domain.AppRef, noun, id string) (bool, error)
 }
 
 // varies reports whether a call of a tool may reach further than the effect of the tool.
@@ -70,31 +71,31 @@ func (r *reach) varies() bool { return r.place != noEnvironment || r.depends || 
 
 // environmentNamed returns the environment that an input names. It returns production if the input names none.
 func environmentNamed(input map[string]json.RawMessage, member string) string {
-	environment := svc.Production
+	environment := conversation.Production
 	if raw, named := input[member]; named && (json.Unmarshal(raw, &environment) != nil || environment == "") {
-		return svc.Production
+		return conversation.Production
 	}
 	return environment
 }
 
 // effectOf returns the effect of a call of a writing tool. shown is the stored state of its target, or nil for a new
 // object.
-func (r *Registry) effectOf(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, input map[string]json.RawMessage, shown json.RawMessage) (svc.Effect, error) {
+func (r *Registry) effectOf(ctx context.Context, secret domain.Secret, ref domain.AppRef, called *entry, input map[string]json.RawMessage, shown json.RawMessage) (conversation.Effect, error) {
 	if called.reach == nil {
-		return svc.EffectDestructive, nil
+		return conversation.EffectDestructive, nil
 	}
 	if outside, err := r.reachesOutside(ctx, secret, ref, called, input); err != nil || outside {
-		return svc.EffectExternal, err
+		return conversation.EffectExternal, err
 	}
 	production, err := r.reachesProduction(ctx, ref, called, input, shown)
 	if production {
-		return svc.EffectDestructive, err
+		return conversation.EffectDestructive, err
 	}
-	return svc.EffectWrite, err
+	return conversation.EffectWrite, err
 }
 
 // reachesProduction reports whether a write reaches production.
-func (r *Registry) reachesProduction(ctx context.Context, ref svc.AppRef, called *entry, input map[string]json.RawMessage, shown json.RawMessage) (bool, error) {
+func (r *Registry) reachesProduction(ctx context.Context, ref domain.AppRef, called *entry, input map[string]json.RawMessage, shown json.RawMessage) (bool, error) {
 	var target struct {
 		ID          string `json:"id"`
 		Environment string `json:"environment"`
@@ -102,15 +103,15 @@ func (r *Registry) reachesProduction(ctx context.Context, ref svc.AppRef, called
 	if shown != nil && json.Unmarshal(shown, &target) != nil {
 		return true, nil //nolint:nilerr // an unreadable object may belong to production
 	}
-	before := shown != nil && (target.Environment == "" || target.Environment == svc.Production)
+	before := shown != nil && (target.Environment == "" || target.Environment == conversation.Production)
 	switch called.reach.place {
 	case ofStored:
-		return before || shown == nil && environmentNamed(input, memberEnv) == svc.Production, nil
+		return before || shown == nil && environmentNamed(input, memberEnv) == conversation.Production, nil
 	case ofParameter:
-		return environmentNamed(input, memberEnv) == svc.Production, nil
+		return environmentNamed(input, memberEnv) == conversation.Production, nil
 	case ofBody:
 		_, named := input[memberEnvironment]
-		return before || (named || shown == nil) && environmentNamed(input, memberEnvironment) == svc.Production, nil
+		return before || (named || shown == nil) && environmentNamed(input, memberEnvironment) == conversation.Production, nil
 	case noEnvironment:
 	}
 	if !called.reach.depends || r.dependents == nil {
@@ -123,7 +124,7 @@ func (r *Registry) reachesProduction(ctx context.Context, ref svc.AppRef, called
 const memberEnvironment = "environment"
 
 // reachesOutside reports whether an input has an address that no stored object of the list has.
-func (r *Registry) reachesOutside(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, input map[string]json.RawMessage) (bool, error) {
+func (r *Registry) reachesOutside(ctx context.Context, secret domain.Secret, ref domain.AppRef, called *entry, input map[string]json.RawMessage) (bool, error) {
 	member := called.reach.outbound
 	wanted := textsOf(input[member])
 	if _, named := input[member]; member == "" || !named {

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/api/apitest"
 	"svc/http/route"
 )
@@ -31,7 +32,7 @@ func TestEveryWriteStatesWhatItReaches(t *testing.T) {
 	for i := range routes {
 		row := &routes[i]
 		tool := made.Holders.byName[NameOf(row.Operation)]
-		if tool == nil || row.Effect != svc.EffectWrite {
+		if tool == nil || row.Effect != conversation.EffectWrite {
 			continue
 		}
 		stated, found := table[row.Operation]
@@ -85,9 +86,9 @@ func checkReach(t *testing.T, row *route.Route, tool *entry, stated *reach, rout
 
 // TestAWriteThatIsNotInTheTableReachesProduction checks a route without an entry in the table.
 func TestAWriteThatIsNotInTheTableReachesProduction(t *testing.T) {
-	registry := &Registry{byName: map[string]*entry{"boards_put": {tool: svc.Tool{Effect: svc.EffectWrite}}}}
-	target, err := registry.Target(t.Context(), "", svc.AppRef{Org: "acme", App: "web"}, "boards_put", nil)
-	if want := (svc.Target{Effect: svc.EffectDestructive}); err != nil || !reflect.DeepEqual(target, want) {
+	registry := &Registry{byName: map[string]*entry{"boards_put": {tool: conversation.Tool{Effect: conversation.EffectWrite}}}}
+	target, err := registry.Target(t.Context(), "", domain.AppRef{Org: "acme", App: "web"}, "boards_put", nil)
+	if want := (conversation.Target{Effect: conversation.EffectDestructive}); err != nil || !reflect.DeepEqual(target, want) {
 		t.Errorf("%+v, %v, want %+v", target, err, want)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/route"
 )
 
@@ -23,7 +23,7 @@ type Registry struct {
 
 // entry is a tool with the data for its calls.
 type entry struct {
-	tool   svc.Tool
+	tool   conversation.Tool
 	method string
 	path   string
 	// noun names the object of the tool, as in refusals.
@@ -92,7 +92,7 @@ func New(routes []route.Route, handler http.Handler, dependents Dependents) (*Se
 		if stated, found := reaches()[row.Operation]; found {
 			made.reach = &stated
 		}
-		made.tool.Varies = row.Effect == svc.EffectWrite && (made.reach == nil || made.reach.varies())
+		made.tool.Varies = row.Effect == conversation.EffectWrite && (made.reach == nil || made.reach.varies())
 		holders = append(holders, made)
 		if !excluded(row) {
 			assistant = append(assistant, made)
@@ -130,10 +130,10 @@ func newRegistry(tools []entry, handler http.Handler, dependents Dependents) (*R
 func NameOf(operation string) string { return strings.ReplaceAll(operation, ".", "_") }
 
 // Tool returns a tool by its name.
-func (r *Registry) Tool(name string) (svc.Tool, bool) {
+func (r *Registry) Tool(name string) (conversation.Tool, bool) {
 	found := r.byName[name]
 	if found == nil {
-		return svc.Tool{}, false
+		return conversation.Tool{}, false
 	}
 	return found.tool, true
 }
@@ -142,10 +142,12 @@ func (r *Registry) Tool(name string) (svc.Tool, bool) {
 func (r *Registry) Names() []string { return slices.Sorted(maps.Keys(r.byName)) }
 
 // All lists the tools that an audience sees, by name.
-func (r *Registry) All(audience *svc.Audience) []svc.Tool { return r.AllWhere(audience.Sees) }
+func (r *Registry) All(audience *conversation.Audience) []conversation.Tool {
+	return r.AllWhere(audience.Sees)
+}
 
 // AllWhere returns the tools for which sees reports true.
-func (r *Registry) AllWhere(sees func(tool *svc.Tool) bool) (out []svc.Tool) {
+func (r *Registry) AllWhere(sees func(tool *conversation.Tool) bool) (out []conversation.Tool) {
 	for i := range r.tools {
 		if sees(&r.tools[i].tool) {
 			out = append(out, r.tools[i].tool)
@@ -160,7 +162,7 @@ func starters() []string {
 }
 
 // Starters lists the initial tools of an audience.
-func (r *Registry) Starters(audience *svc.Audience) (out []svc.Tool) {
+func (r *Registry) Starters(audience *conversation.Audience) (out []conversation.Tool) {
 	for _, name := range starters() {
 		if found := r.byName[name]; found != nil && audience.Sees(&found.tool) {
 			out = append(out, found.tool)
@@ -170,14 +172,14 @@ func (r *Registry) Starters(audience *svc.Audience) (out []svc.Tool) {
 }
 
 // Find lists the tools that an audience sees and that match words best, the best first.
-func (r *Registry) Find(audience *svc.Audience, query string, limit int) []svc.Tool {
+func (r *Registry) Find(audience *conversation.Audience, query string, limit int) []conversation.Tool {
 	return r.FindWhere(audience.Sees, query, limit)
 }
 
 // FindWhere is Find among the tools for which sees reports true.
-func (r *Registry) FindWhere(sees func(tool *svc.Tool) bool, query string, limit int) (out []svc.Tool) {
+func (r *Registry) FindWhere(sees func(tool *conversation.Tool) bool, query string, limit int) (out []conversation.Tool) {
 	type scored struct {
-		tool  *svc.Tool
+		tool  *conversation.Tool
 		score int
 	}
 	asked := wordsOf(query)

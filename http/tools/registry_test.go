@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/conversation"
 	"svc/http/api/apitest"
 	"svc/http/route"
 	"svc/http/tools"
@@ -30,7 +32,7 @@ func registryOver(t *testing.T, handler http.Handler) *tools.Registry {
 type dependedOn struct{ production []string }
 
 // ProductionDepends is tools.Dependents.
-func (d *dependedOn) ProductionDepends(_ context.Context, _ svc.AppRef, noun, id string) (bool, error) {
+func (d *dependedOn) ProductionDepends(_ context.Context, _ domain.AppRef, noun, id string) (bool, error) {
 	return slices.Contains(d.production, noun+" "+id), nil
 }
 
@@ -43,14 +45,14 @@ func registryWith(t *testing.T, handler http.Handler, dependents tools.Dependent
 	return made.Assistant
 }
 
-func everybody() svc.Audience {
-	return svc.Audience{
-		Grant:   svc.Grant{Token: svc.Token{Scopes: svc.Scopes()}, Permissions: svc.Permissions()},
-		Modules: svc.Modules(),
+func everybody() conversation.Audience {
+	return conversation.Audience{
+		Grant:   domain.Grant{Token: domain.Token{Scopes: domain.Scopes()}, Permissions: domain.Permissions()},
+		Modules: domain.Modules(),
 	}
 }
 
-func names(list []svc.Tool) (out []string) {
+func names(list []conversation.Tool) (out []string) {
 	for _, tool := range list {
 		out = append(out, tool.Name)
 	}
@@ -95,12 +97,14 @@ func TestTheFirstToolsAreSmall(t *testing.T) {
 }
 
 func TestToolsAreHiddenFromThoseWhoMayNot(t *testing.T) {
-	for name, hide := range map[string]func(a *svc.Audience){
-		"module":     func(a *svc.Audience) { a.Modules = []svc.Module{svc.ModuleFlags} },
-		"scope":      func(a *svc.Audience) { a.Grant.Token.Scopes = []svc.Scope{svc.ScopeRead} },
-		"permission": func(a *svc.Audience) { a.Grant.Permissions = []svc.Permission{svc.PermAppsRead} },
-		"tool":       func(a *svc.Audience) { a.Policy.DeniedTools = []string{"goals_create"} },
-		"effect":     func(a *svc.Audience) { a.Policy.DeniedEffects = []svc.Effect{svc.EffectWrite} },
+	for name, hide := range map[string]func(a *conversation.Audience){
+		"module":     func(a *conversation.Audience) { a.Modules = []domain.Module{domain.ModuleFlags} },
+		"scope":      func(a *conversation.Audience) { a.Grant.Token.Scopes = []domain.Scope{domain.ScopeRead} },
+		"permission": func(a *conversation.Audience) { a.Grant.Permissions = []domain.Permission{domain.PermAppsRead} },
+		"tool":       func(a *conversation.Audience) { a.Policy.DeniedTools = []string{"goals_create"} },
+		"effect": func(a *conversation.Audience) {
+			a.Policy.DeniedEffects = []conversation.Effect{conversation.EffectWrite}
+		},
 	} {
 		audience := everybody()
 		if !slices.Contains(names(registry(t).Find(&audience, "create a goal", 8)), "goals_create") {
@@ -139,30 +143,30 @@ func served(t *testing.T) (*tools.Registry, *apitest.Memory, apitest.World) {
 
 func TestACallPassesTheGatesLikeAnyOther(t *testing.T) {
 	made, memory, world := served(t)
-	web := svc.AppRef{Org: "acme", App: "web"}
+	web := domain.AppRef{Org: "acme", App: "web"}
 	for _, c := range []struct {
 		name, tool, input string
-		secret            svc.Secret
-		ref               svc.AppRef
+		secret            domain.Secret
+		ref               domain.AppRef
 		status            int
-		code              svc.Code
+		code              domain.Code
 	}{
 		{"a read", "analytics_overview", `{"range":"7d","filter":["path:/","country:DE"],"includeBots":true}`, world.Owner, web, 200, ""},
 		{"a write", "goals_create", `{"name":"Signups","kind":"event","match":"signup"}`, world.Owner, web, 201, ""},
 		{"a path parameter", "docs_get", `{"slug":"reference"}`, world.Owner, web, 200, ""},
 		{"an invalid input", "goals_create", `{"name":"x"}`, world.Owner, web, 400, ""},
 		{"no right", "goals_create", `{"name":"x","kind":"event","match":"y"}`, world.Viewer, web, 403, ""},
-		{"a foreign organization", "apps_get", `{}`, world.Owner, svc.AppRef{Org: "globex", App: "shop"}, 404, ""},
-		{"a foreign organization by the input", "apps_get", `{"org":"globex","app":"shop"}`, world.Owner, web, 0, svc.CodeInvalidRequest},
-		{"another path", "goals_delete", `{"id":".."}`, world.Owner, web, 0, svc.CodeInvalidRequest},
-		{"no id", "goals_delete", `{}`, world.Owner, web, 0, svc.CodeInvalidRequest},
-		{"a path in a parameter", "goals_delete", `{"id":"../../other/keys/1"}`, world.Owner, web, 0, svc.CodeInvalidRequest},
-		{"another route by a parameter", "funnels_get", `{"id":"fun_1/results"}`, world.Owner, web, 0, svc.CodeInvalidRequest},
-		{"a list as input", "apps_get", `[]`, world.Owner, web, 0, svc.CodeInvalidRequest},
-		{"no such tool", "keys_create", `{}`, world.Owner, web, 0, svc.CodeNotFound},
+		{"a foreign organization", "apps_get", `{}`, world.Owner, domain.AppRef{Org: "globex", App: "shop"}, 404, ""},
+		{"a foreign organization by the input", "apps_get", `{"org":"globex","app":"shop"}`, world.Owner, web, 0, domain.CodeInvalidRequest},
+		{"another path", "goals_delete", `{"id":".."}`, world.Owner, web, 0, domain.CodeInvalidRequest},
+		{"no id", "goals_delete", `{}`, world.Owner, web, 0, domain.CodeInvalidRequest},
+		{"a path in a parameter", "goals_delete", `{"id":"../../other/keys/1"}`, world.Owner, web, 0, domain.CodeInvalidRequest},
+		{"another route by a parameter", "funnels_get", `{"id":"fun_1/results"}`, world.Owner, web, 0, domain.CodeInvalidRequest},
+		{"a list as input", "apps_get", `[]`, world.Owner, web, 0, domain.CodeInvalidRequest},
+		{"no such tool", "keys_create", `{}`, world.Owner, web, 0, domain.CodeNotFound},
 	} {
 		outcome, err := made.Execute(t.Context(), c.secret, c.ref, c.tool, json.RawMessage(c.input))
-		if outcome.Status != c.status || c.code != "" && svc.CodeOf(err) != c.code || c.code == "" && (err != nil || outcome.RequestID == "") {
+		if outcome.Status != c.status || c.code != "" && domain.CodeOf(err) != c.code || c.code == "" && (err != nil || outcome.RequestID == "") {
 			t.Errorf("%s: %d %s, %v", c.name, outcome.Status, outcome.Body, err)
 		}
 	}
@@ -177,18 +181,18 @@ func TestALabelFilterIsAListOfPairs(t *testing.T) {
 	made := registryOver(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked = append(asked, r.URL.RawQuery) }))
 	for _, c := range []struct {
 		input, query string
-		code         svc.Code
+		code         domain.Code
 	}{
 		{`{"name":"orders","label":["plan=pro","plan=free","host.name=a=b"]}`, "label.host.name=a%3Db&label.plan=pro&label.plan=free&name=orders", ""},
 		{`{"name":"orders","label":"plan=pro"}`, "label.plan=pro&name=orders", ""},
 		{`{"name":"orders","label.plan":"pro"}`, "label.plan=pro&name=orders", ""},
 		{`{"name":"orders","label":null}`, "name=orders", ""},
-		{`{"name":"orders","label":["plan"]}`, "", svc.CodeInvalidRequest},
-		{`{"name":"orders","labels":["plan=pro"]}`, "", svc.CodeInvalidRequest},
+		{`{"name":"orders","label":["plan"]}`, "", domain.CodeInvalidRequest},
+		{`{"name":"orders","labels":["plan=pro"]}`, "", domain.CodeInvalidRequest},
 	} {
 		asked = nil
-		_, err := made.Execute(t.Context(), "", svc.AppRef{Org: "acme", App: "web"}, "metrics_series", json.RawMessage(c.input))
-		if svc.CodeOf(err) != c.code && (c.code != "" || err != nil) || c.code == "" && !slices.Equal(asked, []string{c.query}) {
+		_, err := made.Execute(t.Context(), "", domain.AppRef{Org: "acme", App: "web"}, "metrics_series", json.RawMessage(c.input))
+		if domain.CodeOf(err) != c.code && (c.code != "" || err != nil) || c.code == "" && !slices.Equal(asked, []string{c.query}) {
 			t.Errorf("%s: %v %v", c.input, asked, err)
 		}
 	}
@@ -196,7 +200,7 @@ func TestALabelFilterIsAListOfPairs(t *testing.T) {
 
 func TestTheStateBeforeIsReadFromThePathOrTheListAboveIt(t *testing.T) {
 	made, memory, world := served(t)
-	web := svc.AppRef{Org: "acme", App: "web"}
+	web := domain.AppRef{Org: "acme", App: "web"}
 	outcome, err := made.Execute(t.Context(), world.Owner, web, "goals_create", json.RawMessage(`{"name":"Signups","kind":"event","match":"signup"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +209,7 @@ func TestTheStateBeforeIsReadFromThePathOrTheListAboveIt(t *testing.T) {
 	if err := json.Unmarshal(outcome.Body, &goal); err != nil {
 		t.Fatal(err)
 	}
-	channel, _, err := memory.CreateChannel(t.Context(), web, svc.ChannelSpec{Name: "Pager", Kind: svc.ChannelWebhook, URL: "https://acme.example/hook"})
+	channel, _, err := memory.CreateChannel(t.Context(), web, alert.ChannelSpec{Name: "Pager", Kind: alert.ChannelWebhook, URL: "https://acme.example/hook"})
 	if err != nil {
 		t.Fatal(err)
 	}

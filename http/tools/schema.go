@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/route"
 )
 
@@ -85,12 +85,12 @@ func openPrefix(name string) (prefix string, open bool) {
 const memberEnv = "env"
 
 // toolOf describes the tool of a route.
-func toolOf(route *route.Route, input json.RawMessage) svc.Tool {
-	tool := svc.Tool{
+func toolOf(route *route.Route, input json.RawMessage) conversation.Tool {
+	tool := conversation.Tool{
 		Name: NameOf(route.Operation), Description: route.Summary + ".", Schema: input, Effect: route.Effect,
 		Module: route.Module, Scope: route.Scope, Permission: route.Permission,
 	}
-	if route.Effect != svc.EffectRead {
+	if route.Effect != conversation.EffectRead {
 		tool.Description += " A person decides before it happens."
 	}
 	return tool

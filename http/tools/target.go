@@ -12,7 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/route"
 )
 
@@ -22,32 +23,32 @@ import (
 //
 // Target fails with not_found if a write names a target that does not exist. It also fails if the target cannot be
 // read: a call with an unknown effect is not made.
-func (r *Registry) Target(ctx context.Context, secret svc.Secret, ref svc.AppRef, name string, input json.RawMessage) (svc.Target, error) {
+func (r *Registry) Target(ctx context.Context, secret domain.Secret, ref domain.AppRef, name string, input json.RawMessage) (conversation.Target, error) {
 	called := r.byName[name]
 	if called == nil {
-		return svc.Target{}, svc.NotFound("tool")
+		return conversation.Target{}, domain.NotFound("tool")
 	}
 	members := map[string]json.RawMessage{}
-	if err := svc.DecodeJSON(orEmpty(input), &members); err != nil || members == nil {
-		return svc.Target{}, svc.Invalid(svc.FieldError{Code: "invalid_type", Message: "The input must be an object."})
+	if err := domain.DecodeJSON(orEmpty(input), &members); err != nil || members == nil {
+		return conversation.Target{}, domain.Invalid(domain.FieldError{Code: "invalid_type", Message: "The input must be an object."})
 	}
-	target := svc.Target{Effect: called.tool.Effect}
-	if target.Effect == svc.EffectRead {
+	target := conversation.Target{Effect: called.tool.Effect}
+	if target.Effect == conversation.EffectRead {
 		return target, nil
 	}
 	var err error
 	if _, named := members[memberID]; called.before != nil && (named || !called.before.upsert) {
 		if target.Shown, err = r.stored(ctx, secret, ref, called, members); err != nil {
-			return svc.Target{}, err
+			return conversation.Target{}, err
 		}
-		if target.Shown == nil && target.Effect == svc.EffectWrite {
-			return svc.Target{}, svc.NotFound(called.noun)
+		if target.Shown == nil && target.Effect == conversation.EffectWrite {
+			return conversation.Target{}, domain.NotFound(called.noun)
 		}
 		target.Before = called.before.decided(target.Shown)
 	}
-	if target.Effect == svc.EffectWrite {
+	if target.Effect == conversation.EffectWrite {
 		if target.Effect, err = r.effectOf(ctx, secret, ref, called, members, target.Shown); err != nil {
-			return svc.Target{}, err
+			return conversation.Target{}, err
 		}
 	}
 	return target, nil
@@ -71,7 +72,7 @@ type reading struct {
 }
 
 // stored reads the state of a target, nil if it does not exist.
-func (r *Registry) stored(ctx context.Context, secret svc.Secret, ref svc.AppRef, called *entry, members map[string]json.RawMessage) (json.RawMessage, error) {
+func (r *Registry) stored(ctx context.Context, secret domain.Secret, ref domain.AppRef, called *entry, members map[string]json.RawMessage) (json.RawMessage, error) {
 	where, query := called.before, maps.Clone(called.before.query)
 	path, err := fillPath(where.path, ref, members)
 	if err != nil {
@@ -85,7 +86,7 @@ func (r *Registry) stored(ctx context.Context, secret svc.Secret, ref svc.AppRef
 	}
 	id := textOf(members[where.id])
 	if where.upsert && json.Unmarshal(members[where.id], &id) != nil || id == "" {
-		return nil, svc.Invalid(svc.FieldError{Field: where.id, Code: "invalid_type", Message: fmt.Sprintf("The member %s names the %s to change; leave it out to make one.", where.id, called.noun)})
+		return nil, domain.Invalid(domain.FieldError{Field: where.id, Code: "invalid_type", Message: fmt.Sprintf("The member %s names the %s to change; leave it out to make one.", where.id, called.noun)})
 	}
 	var found json.RawMessage
 	err = r.rows(ctx, secret, path, query, func(row json.RawMessage, named map[string]json.RawMessage) bool {
@@ -117,7 +118,7 @@ func (w *reading) decided(shown json.RawMessage) json.RawMessage {
 // target's id, or the list above it. A route without an id in its path makes a new object, which has no previous state.
 // The exceptions are a path that can be read itself, and a body that names an object of the list at the same path.
 func readingOf(row *route.Route, routes []route.Route) *reading {
-	if row.Effect == svc.EffectRead || names(row.Handler.Input, "ids") { // Several objects have no single state to compare.
+	if row.Effect == conversation.EffectRead || names(row.Handler.Input, "ids") { // Several objects have no single state to compare.
 		return nil
 	}
 	where := reading{}
@@ -176,7 +177,7 @@ func wholeQuery(input reflect.Type) url.Values {
 			query.Set(name, all)
 		}
 		if name == "limit" {
-			query.Set(name, strconv.Itoa(svc.MaxPageSize))
+			query.Set(name, strconv.Itoa(domain.MaxPageSize))
 		}
 	}
 	return query
@@ -242,7 +243,7 @@ func observedOf(output reflect.Type) (out []string) {
 const listPages = 20
 
 // rows reads the rows of a list until see returns false.
-func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, query url.Values, see func(row json.RawMessage, members map[string]json.RawMessage) bool) error {
+func (r *Registry) rows(ctx context.Context, secret domain.Secret, path string, query url.Values, see func(row json.RawMessage, members map[string]json.RawMessage) bool) error {
 	query = maps.Clone(query)
 	for range listPages {
 		var page struct {
@@ -267,11 +268,11 @@ func (r *Registry) rows(ctx context.Context, secret svc.Secret, path string, que
 		}
 		query.Set("cursor", *page.NextCursor)
 	}
-	return svc.Errorf(svc.CodeConflict, "The list is too long to find what the call would change.")
+	return domain.Errorf(domain.CodeConflict, "The list is too long to find what the call would change.")
 }
 
 // read returns the body of a GET, nil if it is not found. It fails as the route does.
-func (r *Registry) read(ctx context.Context, secret svc.Secret, path string, query url.Values) (json.RawMessage, error) {
+func (r *Registry) read(ctx context.Context, secret domain.Secret, path string, query url.Values) (json.RawMessage, error) {
 	if encoded := query.Encode(); encoded != "" {
 		path += "?" + encoded
 	}
@@ -286,13 +287,13 @@ func (r *Registry) read(ctx context.Context, secret svc.Secret, path string, que
 	case outcome.Status == http.StatusNotFound:
 		return nil, nil
 	}
-	problem := svc.Error{Code: svc.CodeUnavailable, Message: "What the call would change could not be read."}
+	problem := domain.Error{Code: domain.CodeUnavailable, Message: "What the call would change could not be read."}
 	var told struct {
-		Code   svc.Code `json:"code"`
-		Detail string   `json:"detail"`
+		Code   domain.Code `json:"code"`
+		Detail string      `json:"detail"`
 	}
 	if json.Unmarshal(outcome.Body, &told) == nil && told.Code != "" {
-		problem = svc.Error{Code: told.Code, Message: "What the call would change could not be read: " + told.Detail}
+		problem = domain.Error{Code: told.Code, Message: "What the call would change could not be read: " + told.Detail}
 	}
 	return nil, &problem
 }

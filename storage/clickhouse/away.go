@@ -11,7 +11,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
 )
 
 // lookTime limits the check whether a store answers.
@@ -92,7 +92,7 @@ func (g *gate) Ping(ctx context.Context) error {
 	return g.Conn.Ping(ctx)
 }
 
-// answers returns svc.CodeUnavailable if a store does not answer within lookTime.
+// answers returns domain.CodeUnavailable if a store does not answer within lookTime.
 func answers(ctx context.Context, cfg Config) error {
 	cfg.Database = "default"
 	conn, err := Connect(cfg)
@@ -121,7 +121,7 @@ func (l *link) watch(ctx context.Context, what string) (watched context.Context,
 				return
 			case <-ticker.C:
 			}
-			if err := answers(watched, l.config); svc.CodeOf(err) == svc.CodeUnavailable {
+			if err := answers(watched, l.config); domain.CodeOf(err) == domain.CodeUnavailable {
 				cancel(err) // no effect if the read has ended
 				return
 			}
@@ -131,7 +131,7 @@ func (l *link) watch(ctx context.Context, what string) (watched context.Context,
 		cause := context.Cause(watched)
 		cancel(nil)
 		<-done
-		if err != nil && svc.CodeOf(cause) == svc.CodeUnavailable {
+		if err != nil && domain.CodeOf(cause) == domain.CodeUnavailable {
 			return fmt.Errorf("%s: %w", what, cause)
 		}
 		return err
@@ -141,7 +141,7 @@ func (l *link) watch(ctx context.Context, what string) (watched context.Context,
 // openLate opens the store of one shard. If the store may be unavailable and is, it opens the store behind a closed
 // gate.
 func openLate(ctx context.Context, cfg Config, queries Queries) (*Conn, error) {
-	if !cfg.Late || cfg.Engine != nil || svc.CodeOf(answers(ctx, cfg)) != svc.CodeUnavailable || ctx.Err() != nil {
+	if !cfg.Late || cfg.Engine != nil || domain.CodeOf(answers(ctx, cfg)) != domain.CodeUnavailable || ctx.Err() != nil {
 		return openOne(ctx, cfg, queries) // its error names the reason why a store refuses
 	}
 	conn, err := Connect(cfg)

@@ -3,7 +3,7 @@ package clickhouse
 import (
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // Clause is a condition that is composed of fixed parts. Its values are bound under separate names. The zero value is
@@ -48,7 +48,7 @@ func Bind(query string, c Clause) string {
 	return strings.ReplaceAll(query, "$(where)", c.Text())
 }
 
-// ShapePattern matches at least the texts that svc.MaskShapes hides: addresses with an @ in any notation, credentials,
+// ShapePattern matches at least the texts that domain.MaskShapes hides: addresses with an @ in any notation, credentials,
 // and the values of parameters and path segments. It also matches runs of digits that are long enough for telephone,
 // card and account numbers and national ids.
 const ShapePattern = `[\p{L}\p{N}\p{M}.!#$%*+^_{|}~'-]*(@|＠|﹫|%(25)*40|(?i:%(25)*ef%(25)*bc%(25)*a0))[\p{L}\p{N}\p{M}-][\p{L}\p{N}\p{M}.．。-]*[.．。][\p{L}\p{N}\p{M}.．。-]*` +
@@ -60,7 +60,7 @@ const ShapePattern = `[\p{L}\p{N}\p{M}.!#$%*+^_{|}~'-]*(@|＠|﹫|%(25)*40|(?i:%
 	`|\b(eyJ|[srw][kh](sec)?_|sk-|gh[a-z]_|github_pat_|glpat-|xox[a-z]-|xapp-|A[KS]IA|AIza|SG\.|npm_|pypi-|ya29\.|shp[a-z]+_|dop_v1_)[A-Za-z0-9_.-]{8,}` +
 	`|(^|[?&;#])[^?&;#=\s]*(?i:` + parameterPattern + `)[^?&;#=\s]*=[^&;#\s"'<>]+|(?i:/[^/?&=# ]*(` + segmentPattern + `)/)[^/?&#; ]*`
 
-// parameterPattern matches parts of the parameter names that svc.IsPersonal and svc.IsSecretName find.
+// parameterPattern matches parts of the parameter names that domain.IsPersonal and domain.IsSecretName find.
 const parameterPattern = `mail|name|login|phone|mobil|whats|tel|cel|fax|addr|adres|street|stra|house|photo|avatar|picture|selfie|ip|dob|birth|ssn|sin|nino|iban|bic|swift|account|tax|vat|tin|` +
 	`pass|national|number|licen|card|pan|cv|cid|clid|braid|fbc|fbp|lifat|epik|igsh|mce|mkt|hsenc|sess|device|ad|idf|gaid|im[es]i|mac|token|sid|secret|key|auth|cred|csrf|xsrf|cookie|pw|` +
 	`code|jwt|pin|otp|bearer|sign|handy|gebur|anschrift|steuer|prenom|prénom|téléphone|portable|courriel|nais|nombre|apellido|mó?vil|correo|direcc|nac|dni|nie|curp|rfc|nome|indirizzo|fiscal|` +
@@ -71,4 +71,4 @@ const segmentPattern = `reset|token|password|ssn|phone|tel|mobile|fax|mail|iban|
 	`confirm|confirmation|activat[a-z]+|invit[a-z]+|join|magic|link|login|signin|autologin|sso|unsubscribe|optout|auth|session|secret|key|otp|code`
 
 // PersonalPattern matches the names of members with values that are hidden in an application, in any case and spelling.
-func PersonalPattern(fields svc.PersonalFields) string { return "(" + fields.Pattern() + ")" }
+func PersonalPattern(fields domain.PersonalFields) string { return "(" + fields.Pattern() + ")" }

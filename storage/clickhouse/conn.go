@@ -14,7 +14,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/singleflight"
 
-	"svc"
+	"svc/domain"
 )
 
 const (
@@ -60,7 +60,7 @@ type Config struct {
 	Durable bool
 	// Skipped is called for every entity that a read of many owners skipped because it cannot be decoded. It may be
 	// nil. For a record of the journal, the entity has the record's key as its id and no owner.
-	Skipped func(entity svc.Entity, err error)
+	Skipped func(entity domain.Entity, err error)
 	// Damaged is called for every read that met files with wrong checksums. It may be nil.
 	Damaged func(err error)
 }
@@ -175,7 +175,7 @@ func Connect(cfg Config) (*Conn, error) {
 		return nil, fmt.Errorf("connecting: %w", err)
 	}
 	if cfg.Skipped == nil {
-		cfg.Skipped = func(svc.Entity, error) {}
+		cfg.Skipped = func(domain.Entity, error) {}
 	}
 	made := &link{
 		config: cfg, driver: opened, server: cfg.Engine == nil, native: options.Protocol == clickhouse.Native,
@@ -238,7 +238,7 @@ func (c *Conn) Replicated() bool { return c.config.Cluster != "" }
 func (c *Conn) Served() bool { return c.server }
 
 // Skipped reports an entity that a read skipped because it cannot be decoded.
-func (c *Conn) Skipped(entity svc.Entity, err error) { c.config.Skipped(entity, err) }
+func (c *Conn) Skipped(entity domain.Entity, err error) { c.config.Skipped(entity, err) }
 
 // Reading reports whether reads are running.
 func (c *Conn) Reading() (reading bool) {
@@ -303,7 +303,7 @@ func (c *Conn) Close() (err error) {
 	return err
 }
 
-// Ping returns svc.CodeUnavailable if the store does not answer. With shards it checks only shard 0.
+// Ping returns domain.CodeUnavailable if the store does not answer. With shards it checks only shard 0.
 func (c *Conn) Ping(ctx context.Context) error {
 	if err := c.driver.Ping(ctx); err != nil {
 		return unavailable(err)

@@ -32,6 +32,6 @@
 //
 // # Errors
 //
-// A read that takes too long or too much memory fails with svc.CodeQueryTimeout. If the store does not answer, the
-// error is svc.CodeUnavailable. Other errors are wrapped.
+// A read that takes too long or too much memory fails with domain.CodeQueryTimeout. If the store does not answer, the
+// error is domain.CodeUnavailable. Other errors are wrapped.
 package clickhouse

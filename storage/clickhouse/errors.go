@@ -8,7 +8,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/groupcommit"
 )
 
@@ -21,7 +21,7 @@ const (
 // storeRetry is the retry delay for a caller while the store does not answer.
 const storeRetry = 5 * time.Second
 
-// unavailableError is svc.CodeUnavailable for callers, with the cause for the log.
+// unavailableError is domain.CodeUnavailable for callers, with the cause for the log.
 type unavailableError struct {
 	shown error
 	cause error
@@ -37,7 +37,7 @@ func unavailable(err error) error {
 	if answered && exception.Code != codeNotEnoughSpace || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &unavailableError{shown: svc.Unavailable("The store", storeRetry), cause: err}
+	return &unavailableError{shown: domain.Unavailable("The store", storeRetry), cause: err}
 }
 
 // ReadError converts the error of a read. what describes the read, as a gerund with its object.
@@ -49,7 +49,7 @@ func ReadError(what string, err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded),
 		answered && (exception.Code == codeTimeoutExceeded || exception.Code == codeMemoryLimitExceeded):
-		return svc.Errorf(svc.CodeQueryTimeout, "The query took too long or too much memory; narrow the range or drop a filter.")
+		return domain.Errorf(domain.CodeQueryTimeout, "The query took too long or too much memory; narrow the range or drop a filter.")
 	case answered, errors.Is(err, context.Canceled):
 		return fmt.Errorf("%s: %w", what, err)
 	}

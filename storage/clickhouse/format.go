@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"svc"
+	"svc/domain"
 )
 
 // Format runs a query and returns its result in a format of the engine, without a time limit. Times are in ISO 8601,
@@ -27,5 +27,5 @@ func (c *Conn) Format(ctx context.Context, what, format, query string, args Args
 
 // errFormats returns the error of a connection without formats.
 func errFormats() error {
-	return svc.Errorf(svc.CodeNotAvailable, "The store is reached over a protocol without formats; have SVC_CLICKHOUSE_DSN name its HTTP port.")
+	return domain.Errorf(domain.CodeNotAvailable, "The store is reached over a protocol without formats; have SVC_CLICKHOUSE_DSN name its HTTP port.")
 }

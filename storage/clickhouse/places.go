@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"svc"
+	"svc/domain"
 )
 
 // places lists the environments on another shard than the one of their number. All forms of a connection share it.
@@ -85,7 +85,7 @@ func (c *Conn) WithoutRows(run func() error) error {
 	return run()
 }
 
-// homeOf is the engine's expression for the shard of an environment's number; see [svc.ShardOf].
+// homeOf is the engine's expression for the shard of an environment's number; see [domain.ShardOf].
 const homeOf = "if(environment % 2 = 1, 0, bitAnd(bitShiftRight(environment, 1), 63))"
 
 // HomedOn returns the connections to the rows of the environments with numbers that select a shard, for reads of some
@@ -97,7 +97,7 @@ func (c *Conn) HomedOn(home int, tables ...string) []*Conn {
 	elsewhere := map[int][]string{}
 	var away []string
 	for environment, shard := range c.places.all() {
-		if svc.ShardOf(environment) == home && shard != home {
+		if domain.ShardOf(environment) == home && shard != home {
 			number := strconv.FormatUint(environment, 10)
 			elsewhere[shard], away = append(elsewhere[shard], number), append(away, number)
 		}

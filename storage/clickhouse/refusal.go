@@ -8,7 +8,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // ClickHouse exception codes that do not concern the rows of an insert: the same rows may be accepted later, or after
@@ -113,11 +113,11 @@ func Refusal(err error) (reason string, refused bool) {
 	return fmt.Sprintf("code %d: %s", exception.Code, exception.Message), true
 }
 
-// InsertError is WriteError for the insert of a block. It returns [svc.ErrRefused] if the rows may have caused the
+// InsertError is WriteError for the insert of a block. It returns [ingest.ErrRefused] if the rows may have caused the
 // failure.
 func InsertError(what string, err error) error {
 	if Refused(err) {
-		return errors.Join(svc.ErrRefused, WriteError(what, err))
+		return errors.Join(ingest.ErrRefused, WriteError(what, err))
 	}
 	return WriteError(what, err)
 }

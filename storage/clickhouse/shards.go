@@ -9,7 +9,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 
-	"svc"
+	"svc/domain"
 )
 
 // A connection may lead to several stores, its shards. The rows of an environment are in the tables of one shard. The
@@ -44,8 +44,8 @@ func scheme(text string) bool {
 // CheckShards returns an error if DSNs cannot be the shards of one installation. The error names a DSN by its position
 // and repeats no part of it, because it may contain a password. With a cluster each DSN may name its replicas.
 func CheckShards(all []string, cluster string) error {
-	if len(all) == 0 || len(all) > svc.MaxShards {
-		return fmt.Errorf("it lists %d servers, and can list from 1 to %d", len(all), svc.MaxShards)
+	if len(all) == 0 || len(all) > domain.MaxShards {
+		return fmt.Errorf("it lists %d servers, and can list from 1 to %d", len(all), domain.MaxShards)
 	}
 	places := map[string]int{}
 	for n, dsn := range all {
@@ -138,7 +138,7 @@ func (c *Conn) Of(environment uint64) *Conn {
 func (c *Conn) ShardOf(environment uint64) int {
 	shard, moved := c.places.all()[environment]
 	if !moved {
-		shard = svc.ShardOf(environment)
+		shard = domain.ShardOf(environment)
 	}
 	if shard < len(c.shards) {
 		return shard

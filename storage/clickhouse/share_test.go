@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 func TestShareRunsOnce(t *testing.T) {
@@ -58,7 +58,7 @@ func TestShareEndsInTime(t *testing.T) {
 			<-ctx.Done()
 			return 0, ReadError("waiting", ctx.Err())
 		})
-		if svc.CodeOf(err) != svc.CodeQueryTimeout || time.Since(began) != QueryTime {
+		if domain.CodeOf(err) != domain.CodeQueryTimeout || time.Since(began) != QueryTime {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})

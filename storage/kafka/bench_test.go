@@ -142,7 +142,7 @@ func BenchmarkDeliver(b *testing.B) {
 	r := &counter{got: got}
 	start(b, f.consumer(r, nil).Run)
 	for i := range b.N {
-		f.produce(Part{Partition: i % benchPartitions, Payload: event(uint64(i))})
+		f.produce(Part{Partition: i % benchPartitions, Payload: eventValue(uint64(i))})
 		<-got
 	}
 }

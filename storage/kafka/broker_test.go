@@ -125,7 +125,7 @@ func TestTornTailIsCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := reopen(t, dir)
-			f.produce(Part{Partition: 1, Payload: event(1 << 60)})
+			f.produce(Part{Partition: 1, Payload: eventValue(1 << 60)})
 			r := &recorder{starts: map[int]int64{0: 0, 1: 0, 2: 0, 3: 0}}
 			start(t, f.consumer(r, nil).Run)
 			eventually(t, "new event", func() bool { return slices.Contains(events(r.of(1)), 1<<60) }, r.state)
@@ -150,7 +150,7 @@ func TestReopenKeepsPositions(t *testing.T) {
 		t.Run(fmt.Sprint(life), func(t *testing.T) {
 			f := reopen(t, dir)
 			for p := range childPartitions {
-				f.produce(Part{Partition: p, Payload: event(uint64(life))})
+				f.produce(Part{Partition: p, Payload: eventValue(uint64(life))})
 			}
 			r := new(recorder)
 			c := f.consumer(r, nil)
@@ -181,7 +181,7 @@ func TestTrimmedLogKeepsItsOffsets(t *testing.T) {
 		t.Run(fmt.Sprint(life), func(t *testing.T) {
 			f := reopen(t, dir)
 			for i := range uint64(5) {
-				f.produce(Part{Partition: 0, Payload: event(i)})
+				f.produce(Part{Partition: 0, Payload: eventValue(i)})
 			}
 			if err := f.admin.Trim(t.Context(), map[int]int64{0: 1 << 40}); err != nil {
 				t.Error(err)
@@ -205,23 +205,23 @@ func TestBrokerReturns(t *testing.T) {
 	f.prepare()
 	r := new(recorder)
 	start(t, f.consumer(r, nil).Run)
-	f.produce(Part{Partition: 0, Payload: event(1)})
+	f.produce(Part{Partition: 0, Payload: eventValue(1)})
 	eventually(t, "first event", func() bool { return r.count() == 1 }, r.state)
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if err := f.producer.Produce(ctx, []Part{{Partition: 0, Payload: event(2)}}); !errors.Is(err, ErrUnavailable) {
+	if err := f.producer.Produce(ctx, []Part{{Partition: 0, Payload: eventValue(2)}}); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("without broker: got %v, want ErrUnavailable", err)
 	}
 	waiting := make(chan error, 1)
-	go func() { waiting <- f.producer.Produce(t.Context(), []Part{{Partition: 1, Payload: event(3)}}) }()
+	go func() { waiting <- f.producer.Produce(t.Context(), []Part{{Partition: 1, Payload: eventValue(3)}}) }()
 	startBroker(t, cfg)
 	if err := <-waiting; err != nil {
 		t.Errorf("waiting for the broker: %v", err)
 	}
-	f.produce(Part{Partition: 0, Payload: event(4)})
+	f.produce(Part{Partition: 0, Payload: eventValue(4)})
 	eventually(t, "events after the return", func() bool {
 		return slices.Contains(events(r.of(0)), 4) && slices.Contains(events(r.of(1)), 3)
 	}, r.state)
@@ -250,8 +250,8 @@ func TestProducingInMemory(t *testing.T) {
 	for name, sync := range map[string]bool{"unforced": false, "forced": true} {
 		t.Run(name, func(t *testing.T) {
 			f := newMemoryFixture(t, sync, 2)
-			f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(2)})
-			f.produce(Part{Partition: 0, Payload: event(3)})
+			f.produce(Part{Partition: 0, Payload: eventValue(1)}, Part{Partition: 1, Payload: eventValue(2)})
+			f.produce(Part{Partition: 0, Payload: eventValue(3)})
 			r := new(recorder)
 			start(t, f.consumer(r, nil).Run)
 			eventually(t, "all records", func() bool { return r.bytes() == 3*8 }, r.state)

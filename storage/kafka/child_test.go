@@ -127,7 +127,7 @@ func childIngest(dir string) error {
 		go func() {
 			for i := uint64(0); ; i++ {
 				id := caller<<32 | i
-				if err := p.Produce(ctx, []Part{{Partition: int(id % childPartitions), Payload: event(id)}}); err != nil {
+				if err := p.Produce(ctx, []Part{{Partition: int(id % childPartitions), Payload: eventValue(id)}}); err != nil {
 					failed <- err
 					return
 				}

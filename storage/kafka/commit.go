@@ -11,7 +11,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"svc"
+	"svc/domain"
 )
 
 // MetadataBytes bounds the text of a position: the default limit of a Kafka
@@ -97,7 +97,7 @@ func coordinated(ctx context.Context, request func() error) error {
 			return err
 		}
 		if !pause(wait, topicPoll) {
-			return fmt.Errorf("%w: %w", svc.Unavailable("The coordinator of the log", coordinatorPatience), err)
+			return fmt.Errorf("%w: %w", domain.Unavailable("The coordinator of the log", coordinatorPatience), err)
 		}
 	}
 }

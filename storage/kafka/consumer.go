@@ -12,7 +12,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // Defaults of ConsumerConfig. Six seconds is the shortest session that a Kafka cluster with default settings accepts.
@@ -108,13 +108,13 @@ type Handler interface {
 
 // Assignment is a member's share of the partitions in one generation. The position of a partition without a commit is
 // its earliest offset.
-type Assignment = svc.LogAssignment
+type Assignment = event.LogAssignment
 
 // Position is how far a partition is consumed.
-type Position = svc.LogPosition
+type Position = event.LogPosition
 
 // Record is one record of a partition.
-type Record = svc.LogRecord
+type Record = event.LogRecord
 
 // Consumer is a member of a consumer group. Its methods may be called
 // concurrently.

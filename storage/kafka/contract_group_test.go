@@ -15,8 +15,8 @@ import (
 func contractMetadata(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 3)
 	for range 8 {
-		f.produce(Part{Partition: 0, Payload: event(1)})
-		f.produce(Part{Partition: 1, Payload: event(1)})
+		f.produce(Part{Partition: 0, Payload: eventValue(1)})
+		f.produce(Part{Partition: 1, Payload: eventValue(1)})
 	}
 	r := new(recorder)
 	c := f.consumer(r, nil)
@@ -52,8 +52,8 @@ func contractMetadata(t *testing.T, open openCluster) {
 
 func contractFenced(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
-	f.produce(Part{Partition: 0, Payload: event(1)})
-	f.produce(Part{Partition: 0, Payload: event(2)})
+	f.produce(Part{Partition: 0, Payload: eventValue(1)})
+	f.produce(Part{Partition: 0, Payload: eventValue(2)})
 	slow, fast := new(recorder), new(recorder)
 	a := f.consumer(slow, func(cfg *ConsumerConfig) {
 		cfg.Heartbeat = time.Hour // never notices a rebalance
@@ -165,7 +165,7 @@ func contractOwners(t *testing.T, open openCluster) {
 func contractStart(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 1)
 	for i := range uint64(10) {
-		f.produce(Part{Partition: 0, Payload: event(i)})
+		f.produce(Part{Partition: 0, Payload: eventValue(i)})
 	}
 	r := new(recorder)
 	c := f.consumer(r, nil)
@@ -191,8 +191,8 @@ func contractStart(t *testing.T, open openCluster) {
 
 func contractRepeat(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 1)
-	f.produce(Part{Partition: 0, Payload: event(1)})
-	f.produce(Part{Partition: 0, Payload: event(2)})
+	f.produce(Part{Partition: 0, Payload: eventValue(1)})
+	f.produce(Part{Partition: 0, Payload: eventValue(2)})
 	var once sync.Once
 	r := &recorder{}
 	r.handle = func(context.Context, int, []Record) (err error) {
@@ -219,7 +219,7 @@ func contractBackPressure(t *testing.T, open openCluster) {
 	}
 	stop := start(t, f.consumer(r, nil).Run)
 	for i := range uint64(20) {
-		f.produce(Part{Partition: 0, Payload: event(i)}, Part{Partition: 1, Payload: event(i)})
+		f.produce(Part{Partition: 0, Payload: eventValue(i)}, Part{Partition: 1, Payload: eventValue(i)})
 	}
 	eventually(t, "the free partition", func() bool { return len(r.of(1)) == 20 }, r.state)
 	if n := len(r.of(0)); n != 0 {
@@ -231,7 +231,7 @@ func contractBackPressure(t *testing.T, open openCluster) {
 func contractGap(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 1)
 	for i := range uint64(10) {
-		f.produce(Part{Partition: 0, Payload: event(i)})
+		f.produce(Part{Partition: 0, Payload: eventValue(i)})
 	}
 	for _, before := range []int64{5, 3, 0} {
 		if err := f.admin.Trim(t.Context(), map[int]int64{0: before}); err != nil {
@@ -264,7 +264,7 @@ func contractCompressed(t *testing.T, open openCluster) {
 	for i, codec := range codecs {
 		var records []kafkago.Record
 		for j := range uint64(3) {
-			records = append(records, kafkago.Record{Value: kafkago.NewBytes(event(uint64(i)*3 + j))})
+			records = append(records, kafkago.Record{Value: kafkago.NewBytes(eventValue(uint64(i)*3 + j))})
 		}
 		answer, err := link.client.Produce(t.Context(), &kafkago.ProduceRequest{
 			Topic: f.topic, RequiredAcks: kafkago.RequireAll, Compression: codec,
@@ -290,7 +290,7 @@ func contractCompressed(t *testing.T, open openCluster) {
 func contractLag(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
 	for i := range uint64(3) {
-		f.produce(Part{Partition: 1, Payload: event(i)})
+		f.produce(Part{Partition: 1, Payload: eventValue(i)})
 	}
 	r := new(recorder)
 	c := f.consumer(r, nil)

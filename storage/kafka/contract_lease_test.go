@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // contractConfirm checks what [Consumer.Confirm] says about a member's generation.
@@ -24,13 +24,13 @@ func contractConfirm(t *testing.T, open openCluster) {
 	if err := a.Confirm(t.Context(), old); err != nil || !a.Holds(old) {
 		t.Errorf("the present generation: %v, holds %v", err, a.Holds(old))
 	}
-	if err := a.Confirm(t.Context(), old+1); !errors.Is(err, svc.ErrFenced) || a.Holds(old+1) {
+	if err := a.Confirm(t.Context(), old+1); !errors.Is(err, domain.ErrFenced) || a.Holds(old+1) {
 		t.Errorf("a generation to come: %v, holds %v", err, a.Holds(old+1))
 	}
 	b := f.consumer(fast, short)
 	start(t, b.Run)
 	eventually(t, "take-over", func() bool { return len(fast.owned()) == 2 }, fast.state)
-	if err := a.Confirm(t.Context(), old); !errors.Is(err, svc.ErrFenced) {
+	if err := a.Confirm(t.Context(), old); !errors.Is(err, domain.ErrFenced) {
 		t.Errorf("a generation that was followed by another: %v, want ErrFenced", err)
 	}
 	if a.Settled(old) || !b.Settled(fast.assignment().Generation) {
@@ -93,7 +93,7 @@ func contractAlone(t *testing.T, open openCluster) {
 func contractRead(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
 	for i := range uint64(5) {
-		f.produce(Part{Partition: 1, Payload: event(i)})
+		f.produce(Part{Partition: 1, Payload: eventValue(i)})
 	}
 	c := f.consumer(new(recorder), nil)
 	records, err := c.Read(t.Context(), 1, 1, 3)

@@ -65,7 +65,7 @@ func contractOrder(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 4)
 	const n = 100
 	for i := range uint64(n) {
-		f.produce(Part{Partition: 0, Payload: event(i)}, Part{Partition: 1, Payload: event(i)}, Part{Partition: 3, Payload: event(i)}, Part{Partition: 3, Payload: event(n + i)})
+		f.produce(Part{Partition: 0, Payload: eventValue(i)}, Part{Partition: 1, Payload: eventValue(i)}, Part{Partition: 3, Payload: eventValue(i)}, Part{Partition: 3, Payload: eventValue(n + i)})
 	}
 	r := new(recorder)
 	start(t, f.consumer(r, nil).Run)
@@ -94,7 +94,7 @@ func contractBatching(t *testing.T, open openCluster) {
 	for c := range uint64(callers) {
 		wg.Go(func() {
 			for i := range uint64(each) {
-				id := event(c*each + i)
+				id := eventValue(c*each + i)
 				if err := f.producer.Produce(t.Context(), []Part{{Partition: int(i % 2), Payload: id}}); err != nil {
 					t.Error(err)
 				}
@@ -127,12 +127,12 @@ func contractBatching(t *testing.T, open openCluster) {
 
 func contractTooLarge(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
-	parts := []Part{{Partition: 0, Payload: event(1)}, {Partition: 1, Payload: make([]byte, defaultRecordBytes+1)}}
+	parts := []Part{{Partition: 0, Payload: eventValue(1)}, {Partition: 1, Payload: make([]byte, defaultRecordBytes+1)}}
 	if err := f.producer.Produce(t.Context(), parts); !errors.Is(err, ErrTooLarge) {
 		t.Fatalf("got %v, want ErrTooLarge", err)
 	}
-	f.produce(Part{Partition: 0, Payload: event(2)})
-	if err := f.producer.Produce(t.Context(), []Part{{Partition: 2, Payload: event(3)}}); err == nil {
+	f.produce(Part{Partition: 0, Payload: eventValue(2)})
+	if err := f.producer.Produce(t.Context(), []Part{{Partition: 2, Payload: eventValue(3)}}); err == nil {
 		t.Error("unknown partition was accepted")
 	}
 	ends, err := f.admin.Ends(t.Context())
@@ -167,10 +167,10 @@ func contractFull(t *testing.T, open openCluster) {
 	}
 	results := make(chan error, 2)
 	for i := range uint64(2) {
-		go func() { results <- p.Produce(context.Background(), []Part{{Partition: 0, Payload: event(i)}}) }()
+		go func() { results <- p.Produce(context.Background(), []Part{{Partition: 0, Payload: eventValue(i)}}) }()
 	}
 	eventually(t, "two queued", func() bool { return p.Queued() == 16 }, func() string { return "" })
-	if err := p.Produce(t.Context(), []Part{{Partition: 0, Payload: event(9)}}); !errors.Is(err, ErrUnavailable) {
+	if err := p.Produce(t.Context(), []Part{{Partition: 0, Payload: eventValue(9)}}); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
 	stop := start(t, p.Run)
@@ -180,7 +180,7 @@ func contractFull(t *testing.T, open openCluster) {
 		}
 	}
 	stop()
-	if err := p.Produce(t.Context(), []Part{{Partition: 0, Payload: event(9)}}); !errors.Is(err, ErrUnavailable) {
+	if err := p.Produce(t.Context(), []Part{{Partition: 0, Payload: eventValue(9)}}); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("after the end: got %v, want ErrUnavailable", err)
 	}
 }

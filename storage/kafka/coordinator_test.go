@@ -58,7 +58,7 @@ func TestAwaitCommitted(t *testing.T) {
 	if err := c.AwaitCommitted(t.Context(), func() {}); err != nil {
 		t.Errorf("an empty log: %v", err)
 	}
-	f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(2)})
+	f.produce(Part{Partition: 0, Payload: eventValue(1)}, Part{Partition: 1, Payload: eventValue(2)})
 	for _, position := range []Position{{Partition: 0, Offset: 0}, {Partition: 0, Offset: 1}} {
 		if err := f.admin.Reset(t.Context(), f.group, []Position{position}); err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func TestAwaitCommitted(t *testing.T) {
 	if err := <-waited; err != nil {
 		t.Errorf("everything is stored: %v", err)
 	}
-	f.produce(Part{Partition: 0, Payload: event(3)})
+	f.produce(Part{Partition: 0, Payload: eventValue(3)})
 	if lag, err := c.Lag(t.Context()); err != nil || lag[0] != 1 || lag[1] != 0 {
 		t.Errorf("the lag is %v, %v", lag, err)
 	}

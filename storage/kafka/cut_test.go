@@ -50,7 +50,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 	f := &fixture{t: t, brokers: b.Addrs(), topic: childTopic, group: childGroup, partitions: 2}
 	f.prepare()
 	for id := range uint64(5) {
-		f.produce(Part{Partition: 0, Payload: event(id)}, Part{Partition: 1, Payload: event(id)})
+		f.produce(Part{Partition: 0, Payload: eventValue(id)}, Part{Partition: 1, Payload: eventValue(id)})
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 	})
 	start(t, c.Run)
 	for id := range uint64(3) {
-		f.produce(Part{Partition: 0, Payload: event(5 + id)})
+		f.produce(Part{Partition: 0, Payload: eventValue(5 + id)})
 	}
 	eventually(t, "all events", func() bool { return r.count() == 13 }, r.state)
 	generation := r.assignment().Generation
@@ -96,7 +96,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 		t.Errorf("said: %s", said)
 	}
 	f.over(nil) // the former producer's sequence numbers belong to the lost records
-	f.produce(Part{Partition: 0, Payload: event(100)}, Part{Partition: 1, Payload: event(100)})
+	f.produce(Part{Partition: 0, Payload: eventValue(100)}, Part{Partition: 1, Payload: eventValue(100)})
 	eventually(t, "what comes next", func() bool { return r.count() >= 15 }, r.state)
 	if got := events(r.of(0)); !slices.Equal(got, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 100}) {
 		t.Errorf("partition 0: got %v", got)
@@ -114,7 +114,7 @@ func TestALogThatLostItsEnd(t *testing.T) {
 func TestATopicMadeAgain(t *testing.T) {
 	f, _ := newCluster(t, 1)
 	for id := range uint64(4) {
-		f.produce(Part{Partition: 0, Payload: event(id)})
+		f.produce(Part{Partition: 0, Payload: eventValue(id)})
 	}
 	r, said := new(recorder), new(logged)
 	c := f.consumer(r, func(cfg *ConsumerConfig) {
@@ -139,7 +139,7 @@ func TestATopicMadeAgain(t *testing.T) {
 		positions, err := c.Committed(t.Context(), []int{0})
 		return err == nil && positions[0] == Position{Partition: 0}
 	}, said.String)
-	f.produce(Part{Partition: 0, Payload: event(100)})
+	f.produce(Part{Partition: 0, Payload: eventValue(100)})
 	eventually(t, "what comes next", func() bool { return r.count() == 5 }, r.state)
 	if got := events(r.of(0)); !slices.Equal(got, []uint64{0, 1, 2, 3, 100}) {
 		t.Errorf("got %v", got)

@@ -6,7 +6,7 @@ import (
 
 	kafkago "github.com/segmentio/kafka-go"
 
-	"svc"
+	"svc/domain"
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 	ErrTooLarge = errors.New("payload exceeds the record limit")
 
 	// ErrFenced reports a commit of a generation that has ended. Nothing of the call was stored.
-	ErrFenced = svc.ErrFenced
+	ErrFenced = domain.ErrFenced
 
 	// ErrRebalancing reports that the group currently has no stable assignment.
 	ErrRebalancing = errors.New("group is rebalancing")

@@ -78,13 +78,13 @@ func contractRepeatedSend(t *testing.T, open openCluster) {
 	f := newFixture(t, open, 2)
 	var wire lossy
 	f.over(wire.Dial)
-	f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(1)})
+	f.produce(Part{Partition: 0, Payload: eventValue(1)}, Part{Partition: 1, Payload: eventValue(1)})
 	wire.lose.Store(true)
-	f.produce(Part{Partition: 0, Payload: event(2)}, Part{Partition: 1, Payload: event(2)})
+	f.produce(Part{Partition: 0, Payload: eventValue(2)}, Part{Partition: 1, Payload: eventValue(2)})
 	if wire.lose.Load() {
 		t.Fatal("no answer was lost")
 	}
-	f.produce(Part{Partition: 0, Payload: event(3)}, Part{Partition: 1, Payload: event(3)})
+	f.produce(Part{Partition: 0, Payload: eventValue(3)}, Part{Partition: 1, Payload: eventValue(3)})
 	f.holds(0, 1, 2, 3)
 	f.holds(1, 1, 2, 3)
 }
@@ -105,15 +105,15 @@ func TestAnswersOfABrokerAboutRepeatedSends(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f, c := newCluster(t, 2)
-			f.produce(Part{Partition: 0, Payload: event(1)})
+			f.produce(Part{Partition: 0, Payload: eventValue(1)})
 			for _, fault := range test.faults {
 				c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: fault, Count: 1})
 			}
-			err := f.producer.Produce(t.Context(), []Part{{Partition: 0, Payload: event(2)}})
+			err := f.producer.Produce(t.Context(), []Part{{Partition: 0, Payload: eventValue(2)}})
 			if !errors.Is(err, test.fails) || errors.Is(err, ErrNotAppended) {
 				t.Errorf("got %v, want %v", err, test.fails)
 			}
-			f.produce(Part{Partition: 0, Payload: event(3)})
+			f.produce(Part{Partition: 0, Payload: eventValue(3)})
 			f.holds(0, 1, 2, 3)
 		})
 	}
@@ -123,7 +123,7 @@ func TestAnswersOfABrokerAboutRepeatedSends(t *testing.T) {
 // broker neither takes the next record for it nor appends it twice.
 func TestARecordInDoubtUsesUpNoNumber(t *testing.T) {
 	f, c := newCluster(t, 2)
-	f.produce(Part{Partition: 0, Payload: event(1)})
+	f.produce(Part{Partition: 0, Payload: eventValue(1)})
 	wake := make(chan struct{})
 	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		c.DropControl()
@@ -132,23 +132,23 @@ func TestARecordInDoubtUsesUpNoNumber(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := f.producer.Produce(ctx, []Part{{Partition: 0, Payload: event(2)}}); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotAppended) {
+	if err := f.producer.Produce(ctx, []Part{{Partition: 0, Payload: eventValue(2)}}); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotAppended) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
 	close(wake)
-	f.produce(Part{Partition: 0, Payload: event(3)})
-	f.produce(Part{Partition: 0, Payload: event(4)})
+	f.produce(Part{Partition: 0, Payload: eventValue(3)})
+	f.produce(Part{Partition: 0, Payload: eventValue(4)})
 	f.holds(0, 1, 2, 3, 4)
 }
 
 // TestNumbersEnd goes past the last sequence number.
 func TestNumbersEnd(t *testing.T) {
 	f, _ := newCluster(t, 2)
-	f.produce(Part{Partition: 0, Payload: event(1)}, Part{Partition: 1, Payload: event(1)})
+	f.produce(Part{Partition: 0, Payload: eventValue(1)}, Part{Partition: 1, Payload: eventValue(1)})
 	newest := &identity{id: 99}
 	f.producer.identity, f.producer.partitions[1].identity, f.producer.partitions[1].sequence = newest, newest, lastSequence
-	f.produce(Part{Partition: 1, Payload: event(2)})
-	f.produce(Part{Partition: 1, Payload: event(3)}, Part{Partition: 0, Payload: event(2)})
+	f.produce(Part{Partition: 1, Payload: eventValue(2)})
+	f.produce(Part{Partition: 1, Payload: eventValue(3)}, Part{Partition: 0, Payload: eventValue(2)})
 	f.holds(0, 1, 2)
 	f.holds(1, 1, 2, 3)
 	if p := f.producer.partitions[1]; p.sequence != 1 || p.identity.id == 99 {
@@ -187,11 +187,11 @@ func TestABrokerEndsBeforeItAnswers(t *testing.T) {
 			}}
 			f.over(wire.Dial)
 			for id := range uint64(7) {
-				f.produce(Part{Partition: 1, Payload: event(id)})
+				f.produce(Part{Partition: 1, Payload: eventValue(id)})
 			}
 			wire.lose.Store(true)
-			f.produce(Part{Partition: 1, Payload: event(7)})
-			f.produce(Part{Partition: 1, Payload: event(8)})
+			f.produce(Part{Partition: 1, Payload: eventValue(7)})
+			f.produce(Part{Partition: 1, Payload: eventValue(8)})
 			f.holds(1, 0, 1, 2, 3, 4, 5, 6, 7, 8)
 		})
 	}
@@ -208,13 +208,13 @@ func TestAForgottenProducerGoesOn(t *testing.T) {
 	cfg.Addr = b.Addrs()[0]
 	f := &fixture{t: t, brokers: b.Addrs(), topic: childTopic, group: childGroup, partitions: childPartitions}
 	f.prepare()
-	f.produce(Part{Partition: 0, Payload: event(1)})
-	f.produce(Part{Partition: 0, Payload: event(2)})
+	f.produce(Part{Partition: 0, Payload: eventValue(1)})
+	f.produce(Part{Partition: 0, Payload: eventValue(2)})
 	if err := errors.Join(b.Close(), os.Remove(filepath.Join(cfg.Dir, "pids.log"))); err != nil {
 		t.Fatal(err)
 	}
 	startBroker(t, cfg)
-	f.produce(Part{Partition: 0, Payload: event(3)}, Part{Partition: 1, Payload: event(3)})
+	f.produce(Part{Partition: 0, Payload: eventValue(3)}, Part{Partition: 1, Payload: eventValue(3)})
 	f.holds(0, 1, 2, 3)
 	f.holds(1, 3)
 }

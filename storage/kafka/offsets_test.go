@@ -39,7 +39,7 @@ func TestOneRequestForAllPartitions(t *testing.T) {
 	var parts []Part
 	before := map[int]int64{}
 	for p := range partitions {
-		parts = append(parts, Part{Partition: p, Payload: event(1)})
+		parts = append(parts, Part{Partition: p, Payload: eventValue(1)})
 		before[p] = 1
 	}
 	f.produce(parts...)
@@ -78,8 +78,8 @@ func TestTrimmingOverLeaders(t *testing.T) {
 	f, c := newCluster(t, 4)
 	before := map[int]int64{}
 	for p := range 4 {
-		f.produce(Part{Partition: p, Payload: event(1)})
-		f.produce(Part{Partition: p, Payload: event(2)})
+		f.produce(Part{Partition: p, Payload: eventValue(1)})
+		f.produce(Part{Partition: p, Payload: eventValue(2)})
 		before[p] = 1
 	}
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DeleteRecords}, Partitions: []int32{3}, Err: kerr.PolicyViolation, Count: 1})

@@ -44,7 +44,7 @@ func TestWhatIsKnownOfAFailure(t *testing.T) {
 			}
 			start(t, p.Run)
 			test.fault(t, c)
-			err = p.Produce(t.Context(), []Part{{Partition: 0, Payload: event(1)}, {Partition: 1, Payload: event(2)}})
+			err = p.Produce(t.Context(), []Part{{Partition: 0, Payload: eventValue(1)}, {Partition: 1, Payload: eventValue(2)}})
 			if !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotAppended) != test.none {
 				t.Errorf("got %v; nothing appended: want %t", err, test.none)
 			}
@@ -59,7 +59,7 @@ func TestNoBroker(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, p.Run)
-	if err := p.Produce(t.Context(), []Part{{Payload: event(1)}}); !errors.Is(err, ErrNotAppended) {
+	if err := p.Produce(t.Context(), []Part{{Payload: eventValue(1)}}); !errors.Is(err, ErrNotAppended) {
 		t.Errorf("got %v, want ErrNotAppended", err)
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // Defaults of ProducerConfig.
 const (
-	defaultRecordBytes = svc.MaxRecordBytes
+	defaultRecordBytes = event.MaxRecordBytes
 	defaultQueuedBytes = 8 << 20
 	defaultProduceTime = 10 * time.Second
 	defaultDrainTime   = 5 * time.Second
@@ -46,7 +46,7 @@ type ProducerConfig struct {
 }
 
 // Part is a payload for one partition.
-type Part = svc.Part
+type Part = event.Part
 
 // Producer appends payloads to a topic. Its methods may be called concurrently.
 type Producer struct {

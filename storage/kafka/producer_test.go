@@ -50,12 +50,12 @@ func TestFailingPartitionHoldsBackItselfOnly(t *testing.T) {
 	f, c := newCluster(t, 4)
 	fault := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Partitions: []int32{2}, Err: kerr.NotEnoughReplicas, Count: -1})
 	failing := make(chan error, 1)
-	go func() { failing <- f.producer.Produce(t.Context(), []Part{{Partition: 2, Payload: event(1)}}) }()
+	go func() { failing <- f.producer.Produce(t.Context(), []Part{{Partition: 2, Payload: eventValue(1)}}) }()
 	if err := fault.Wait(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	for range 50 {
-		f.produce(Part{Partition: 0, Payload: event(2)}, Part{Partition: 1, Payload: event(3)}, Part{Partition: 3, Payload: event(4)})
+		f.produce(Part{Partition: 0, Payload: eventValue(2)}, Part{Partition: 1, Payload: eventValue(3)}, Part{Partition: 3, Payload: eventValue(4)})
 	}
 	if queued := f.producer.Queued(); queued != 8 {
 		t.Errorf("%d bytes queued, want those of the failing partition", queued)
@@ -72,11 +72,11 @@ func TestFailingPartitionHoldsBackItselfOnly(t *testing.T) {
 func TestPartsOfOneRequestFailAlone(t *testing.T) {
 	f, c := newCluster(t, 4)
 	c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Partitions: []int32{2}, Err: kerr.InvalidRecord, Count: 1})
-	err := f.producer.Produce(t.Context(), []Part{{Partition: 0, Payload: event(1)}, {Partition: 2, Payload: event(1)}})
+	err := f.producer.Produce(t.Context(), []Part{{Partition: 0, Payload: eventValue(1)}, {Partition: 2, Payload: eventValue(1)}})
 	if !errors.Is(err, ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
-	f.produce(Part{Partition: 0, Payload: event(2)}, Part{Partition: 2, Payload: event(2)})
+	f.produce(Part{Partition: 0, Payload: eventValue(2)}, Part{Partition: 2, Payload: eventValue(2)})
 	if got := f.consumed(0, 2); !slices.Equal(got, []uint64{1, 2}) {
 		t.Errorf("partition 0: got %v", got)
 	}
@@ -101,7 +101,7 @@ func TestRetriesKeepOrder(t *testing.T) {
 	var parts []Part
 	var want []uint64
 	for i := range uint64(n) {
-		parts = append(parts, Part{Partition: int(i % 2), Payload: event(i)})
+		parts = append(parts, Part{Partition: int(i % 2), Payload: eventValue(i)})
 		if i%2 == 0 {
 			want = append(want, i)
 		}
@@ -122,7 +122,7 @@ func TestLeadersMove(t *testing.T) {
 	for p := range partitions {
 		go func() {
 			for i := range uint64(n) {
-				if err := f.producer.Produce(t.Context(), []Part{{Partition: p, Payload: event(i)}}); err != nil {
+				if err := f.producer.Produce(t.Context(), []Part{{Partition: p, Payload: eventValue(i)}}); err != nil {
 					done <- err
 					return
 				}
@@ -153,7 +153,7 @@ func TestLeadersMove(t *testing.T) {
 
 func TestSilentBrokerHoldsBackItselfOnly(t *testing.T) {
 	f, c := newCluster(t, 4)
-	f.produce(Part{Partition: 0, Payload: event(0)}, Part{Partition: 1, Payload: event(0)})
+	f.produce(Part{Partition: 0, Payload: eventValue(0)}, Part{Partition: 1, Payload: eventValue(0)})
 	wake, asleep := make(chan struct{}), make(chan struct{})
 	c.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
 		if c.CurrentNode() == 0 {
@@ -164,10 +164,10 @@ func TestSilentBrokerHoldsBackItselfOnly(t *testing.T) {
 		return nil, nil, false
 	})
 	waiting := make(chan error, 1)
-	go func() { waiting <- f.producer.Produce(t.Context(), []Part{{Partition: 0, Payload: event(1)}}) }()
+	go func() { waiting <- f.producer.Produce(t.Context(), []Part{{Partition: 0, Payload: eventValue(1)}}) }()
 	<-asleep
 	for range 20 {
-		f.produce(Part{Partition: 1, Payload: event(1)}, Part{Partition: 3, Payload: event(1)})
+		f.produce(Part{Partition: 1, Payload: eventValue(1)}, Part{Partition: 3, Payload: eventValue(1)})
 	}
 	close(wake)
 	if err := <-waiting; err != nil {
@@ -207,7 +207,7 @@ func TestDrainEnds(t *testing.T) {
 	stop := start(t, p.Run)
 	result := make(chan error, 1)
 	go func() {
-		result <- p.Produce(context.Background(), []Part{{Partition: 0, Payload: event(1)}, {Partition: 1, Payload: event(1)}})
+		result <- p.Produce(context.Background(), []Part{{Partition: 0, Payload: eventValue(1)}, {Partition: 1, Payload: eventValue(1)}})
 	}()
 	eventually(t, "queued", func() bool { return p.Queued() == 16 }, func() string { return "" })
 	began := time.Now()
@@ -225,13 +225,13 @@ func TestDeadlineReleasesTheQueue(t *testing.T) {
 	fault := c.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Partitions: []int32{1}, Err: kerr.NotEnoughReplicas, Count: -1})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
-	failure := f.producer.Produce(ctx, []Part{{Partition: 1, Payload: event(1)}})
+	failure := f.producer.Produce(ctx, []Part{{Partition: 1, Payload: eventValue(1)}})
 	if !errors.Is(failure, ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnavailable", failure)
 	}
 	eventually(t, "empty queue", func() bool { return f.producer.Queued() == 0 }, func() string { return "" })
 	fault.Remove()
-	f.produce(Part{Partition: 1, Payload: event(2)})
+	f.produce(Part{Partition: 1, Payload: eventValue(2)})
 	// An attempt that the broker had not answered at the deadline may have appended the first event afterwards.
 	got, unsure := f.consumed(1, 1), !errors.Is(failure, ErrNotAppended)
 	if unsure && got[0] == 1 {
@@ -252,7 +252,7 @@ func TestNothingIsAcknowledgedWhileTheLogIsAway(t *testing.T) {
 		calls.Go(func() {
 			for n := range 20 {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-				err := f.producer.Produce(ctx, []Part{{Partition: 0, Payload: event(1)}, {Partition: (caller + n) % 4, Payload: event(2)}, {Partition: 3, Payload: event(3)}})
+				err := f.producer.Produce(ctx, []Part{{Partition: 0, Payload: eventValue(1)}, {Partition: (caller + n) % 4, Payload: eventValue(2)}, {Partition: 3, Payload: eventValue(3)}})
 				cancel()
 				if !errors.Is(err, ErrUnavailable) {
 					t.Errorf("call %d of caller %d returned %v, want ErrUnavailable", n, caller, err)

@@ -246,7 +246,7 @@ func (r *recorder) bytes() int {
 }
 
 // event is a payload of eight bytes.
-func event(id uint64) []byte {
+func eventValue(id uint64) []byte {
 	return binary.BigEndian.AppendUint64(nil, id)
 }
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 	log "svc/storage/kafka/state"
 )
@@ -53,16 +53,16 @@ func (n *node) saveAll(t *testing.T, sequence uint32) {
 	due := time.UnixMilli(1.78e12 + int64(sequence)).UTC()
 	for _, r := range []state.Record{
 		{
-			Entities: []svc.Entity{goal(sequence, fmt.Sprint("goal", sequence)), gone},
-			Wakeups:  []svc.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: due}},
+			Entities: []domain.Entity{goal(sequence, fmt.Sprint("goal", sequence)), gone},
+			Wakeups:  []domain.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: due}},
 		},
-		{Sealed: []svc.Entity{{Owner: "ledger/1", Kind: "entry", ID: fmt.Sprint(sequence), Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: []byte("entry")}}},
+		{Sealed: []domain.Entity{{Owner: "ledger/1", Kind: "entry", ID: fmt.Sprint(sequence), Version: domain.Version{Generation: 1, Sequence: sequence}, Payload: []byte("entry")}}},
 	} {
 		if err := n.Append(t.Context(), r, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := n.Append(t.Context(), state.Record{Key: fmt.Sprint("row", sequence), Audit: &svc.AuditRow{Org: "1", Detail: "seen"}}, true); err != nil {
+	if err := n.Append(t.Context(), state.Record{Key: fmt.Sprint("row", sequence), Audit: &domain.AuditRow{Org: "1", Detail: "seen"}}, true); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -72,28 +72,28 @@ func (n *node) recalls(t *testing.T, tables *memory) {
 	t.Helper()
 	for _, one := range []struct {
 		owners []string
-		keep   func(e *svc.Entity) bool
+		keep   func(e *domain.Entity) bool
 	}{
-		{nil, func(*svc.Entity) bool { return true }},
-		{[]string{anOwner}, func(e *svc.Entity) bool { return e.Owner == anOwner }},
-		{[]string{anOwner, "app/2"}, func(e *svc.Entity) bool { return e.ID == "old" && (e.Owner == anOwner || e.Owner == "app/2") }},
+		{nil, func(*domain.Entity) bool { return true }},
+		{[]string{anOwner}, func(e *domain.Entity) bool { return e.Owner == anOwner }},
+		{[]string{anOwner, "app/2"}, func(e *domain.Entity) bool { return e.ID == "old" && (e.Owner == anOwner || e.Owner == "app/2") }},
 	} {
 		found, err := n.Recall(t.Context(), one.owners, one.keep)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := map[string]svc.Entity{}, maps.Clone(tables.entities)
+		got, want := map[string]domain.Entity{}, maps.Clone(tables.entities)
 		for _, e := range found {
 			got[e.Owner+"|"+e.Kind+"|"+e.ID] = e
 		}
-		maps.DeleteFunc(want, func(_ string, e svc.Entity) bool { return !one.keep(&e) })
+		maps.DeleteFunc(want, func(_ string, e domain.Entity) bool { return !one.keep(&e) })
 		if len(got) != len(found) || len(want) == 0 || !reflect.DeepEqual(got, want) {
 			t.Errorf("of %v the log has %+v, the tables have %+v", one.owners, found, want)
 		}
 	}
-	wanted, got, due := make([]bool, testPartitions), map[string]svc.Wakeup{}, map[string]svc.Wakeup{}
+	wanted, got, due := make([]bool, testPartitions), map[string]domain.Wakeup{}, map[string]domain.Wakeup{}
 	wanted[n.cfg.PartitionOf("app/1")] = true
-	err := n.recallWakeups(t.Context(), wanted, func(w svc.Wakeup, _ uint64) { got[w.Kind+"|"+w.Identity+"|"+w.Name] = w })
+	err := n.recallWakeups(t.Context(), wanted, func(w domain.Wakeup, _ uint64) { got[w.Kind+"|"+w.Identity+"|"+w.Name] = w })
 	for key, w := range tables.wakeups {
 		if wanted[n.cfg.PartitionOf(w.Kind+"/"+w.Identity)] {
 			due[key] = w
@@ -131,7 +131,7 @@ func TestTheLogHoldsTheWholeState(t *testing.T) {
 	if _, err := n.rebuilt(t); !errors.Is(err, ErrIncomplete) {
 		t.Errorf("a log without the state fills tables: %v", err)
 	}
-	if _, err := n.Recall(t.Context(), nil, func(*svc.Entity) bool { return true }); !errors.Is(err, ErrIncomplete) {
+	if _, err := n.Recall(t.Context(), nil, func(*domain.Entity) bool { return true }); !errors.Is(err, ErrIncomplete) {
 		t.Errorf("a log without the state answers for the tables: %v", err)
 	}
 	for partition := range testPartitions {
@@ -162,7 +162,7 @@ func TestTheLogHoldsTheWholeState(t *testing.T) {
 		t.Fatal(err)
 	}
 	half := newCopying(owner, barrier)
-	if err := errors.Join(half.add(t.Context(), &state.Record{Entities: []svc.Entity{goal(1, "outdated")}}), half.flush(t.Context())); err != nil {
+	if err := errors.Join(half.add(t.Context(), &state.Record{Entities: []domain.Entity{goal(1, "outdated")}}), half.flush(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	n.saveAll(t, 9)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 	log "svc/storage/kafka/state"
 )
@@ -32,7 +32,7 @@ func encode(r *state.Record) ([]log.Record, error) {
 	version := r.Version
 	for _, some := range []struct {
 		kind     string
-		entities []svc.Entity
+		entities []domain.Entity
 	}{{entityKey, r.Entities}, {ledgerKey, r.Sealed}} {
 		for i := range some.entities {
 			e := &some.entities[i]
@@ -56,7 +56,7 @@ func encode(r *state.Record) ([]log.Record, error) {
 	return encodeTrail(records, r)
 }
 
-func encodeEntity(kind string, e *svc.Entity) (log.Record, error) {
+func encodeEntity(kind string, e *domain.Entity) (log.Record, error) {
 	key, err := keyOf(kind, e.Owner, e.Kind, e.ID)
 	value := binary.BigEndian.AppendUint64(make([]byte, 0, 9+len(e.Payload)), e.Version.Number())
 	if e.Deleted {
@@ -67,7 +67,7 @@ func encodeEntity(kind string, e *svc.Entity) (log.Record, error) {
 	return log.Record{Key: key, Value: append(value, e.Payload...)}, err
 }
 
-func encodeWakeup(w svc.Wakeup, version svc.Version) (log.Record, error) {
+func encodeWakeup(w domain.Wakeup, version domain.Version) (log.Record, error) {
 	key, err := keyOf(wakeupKey, w.Kind, w.Identity, w.Name)
 	due := int64(0)
 	if !w.Due.IsZero() {
@@ -128,33 +128,33 @@ func decode(r log.Record) (out *state.Record, version uint64, err error) {
 			return nil, 0, errMalformed
 		}
 		version = binary.BigEndian.Uint64(r.Value)
-		entity := svc.Entity{Owner: parts[0], Kind: parts[1], ID: parts[2], Version: svc.VersionOf(version), Deleted: r.Value[8] == 1}
+		entity := domain.Entity{Owner: parts[0], Kind: parts[1], ID: parts[2], Version: domain.VersionOf(version), Deleted: r.Value[8] == 1}
 		if len(r.Value) > 9 {
 			entity.Payload = r.Value[9:]
 		}
 		if kind == ledgerKey {
-			return &state.Record{Sealed: []svc.Entity{entity}}, version, nil
+			return &state.Record{Sealed: []domain.Entity{entity}}, version, nil
 		}
-		return &state.Record{Entities: []svc.Entity{entity}}, version, nil
+		return &state.Record{Entities: []domain.Entity{entity}}, version, nil
 	case wakeupKey:
 		parts := strings.SplitN(rest, separator, 3)
 		if len(parts) != 3 || len(r.Value) != 16 {
 			return nil, 0, errMalformed
 		}
 		version = binary.BigEndian.Uint64(r.Value)
-		wakeup := svc.Wakeup{Kind: parts[0], Identity: parts[1], Name: parts[2]}
+		wakeup := domain.Wakeup{Kind: parts[0], Identity: parts[1], Name: parts[2]}
 		if due := int64(binary.BigEndian.Uint64(r.Value[8:])); due != 0 {
 			wakeup.Due = time.UnixMilli(due).UTC()
 		}
-		return &state.Record{Wakeups: []svc.Wakeup{wakeup}, Version: svc.VersionOf(version)}, version, nil
+		return &state.Record{Wakeups: []domain.Wakeup{wakeup}, Version: domain.VersionOf(version)}, version, nil
 	case leftKey:
-		var entry svc.LedgerEntry
+		var entry domain.LedgerEntry
 		if err := json.Unmarshal(r.Value, &entry); err != nil {
 			return nil, 0, fmt.Errorf("decoding an entry of a ledger: %w", err)
 		}
-		return &state.Record{Left: []svc.LedgerEntry{entry}}, 0, nil
+		return &state.Record{Left: []domain.LedgerEntry{entry}}, 0, nil
 	case auditKey:
-		var row svc.AuditRow
+		var row domain.AuditRow
 		if err := json.Unmarshal(r.Value, &row); err != nil {
 			return nil, 0, fmt.Errorf("decoding an audit row: %w", err)
 		}

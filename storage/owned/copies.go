@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/lru"
 )
 
@@ -27,7 +27,7 @@ type copies struct {
 // copied is the last version of every entity of an owner, except entities of the kinds in without.
 type copied struct {
 	without  []string
-	entities map[[2]string]svc.Entity // by kind and id; guarded by the mutex of the copies
+	entities map[[2]string]domain.Entity // by kind and id; guarded by the mutex of the copies
 	bytes    int
 }
 
@@ -44,7 +44,7 @@ func newCopies(limit int) *copies {
 
 // get returns the copy of an owner. Without a copy it records that a load begins; the caller must end the load with
 // put.
-func (c *copies) get(owner string, without []string) (entities []svc.Entity, known bool) {
+func (c *copies) get(owner string, without []string) (entities []domain.Entity, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if one, kept := c.kept.Get(owner); kept && slices.Equal(one.without, without) {
@@ -61,7 +61,7 @@ func (c *copies) get(owner string, without []string) (entities []svc.Entity, kno
 }
 
 // put ends a load. It caches the result unless the load failed or found nothing, or the owner changed meanwhile.
-func (c *copies) put(owner string, without []string, found []svc.Entity) {
+func (c *copies) put(owner string, without []string, found []domain.Entity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	under := c.loading[owner]
@@ -71,7 +71,7 @@ func (c *copies) put(owner string, without []string, found []svc.Entity) {
 	if under.changed || len(found) == 0 {
 		return
 	}
-	one := &copied{without: without, entities: make(map[[2]string]svc.Entity, len(found))}
+	one := &copied{without: without, entities: make(map[[2]string]domain.Entity, len(found))}
 	for n := range found {
 		one.set(&found[n])
 	}
@@ -79,7 +79,7 @@ func (c *copies) put(owner string, without []string, found []svc.Entity) {
 }
 
 // note applies changed entities to the copies of their owners.
-func (c *copies) note(entities []svc.Entity) {
+func (c *copies) note(entities []domain.Entity) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for n := range entities {
@@ -104,7 +104,7 @@ func (c *copies) forget(named func(owner string) bool) {
 }
 
 // set stores an entity unless a later version is stored. It reports whether it did.
-func (c *copied) set(e *svc.Entity) bool {
+func (c *copied) set(e *domain.Entity) bool {
 	key := [2]string{e.Kind, e.ID}
 	known, there := c.entities[key]
 	if there {
@@ -118,6 +118,6 @@ func (c *copied) set(e *svc.Entity) bool {
 	return true
 }
 
-func bytesOf(e *svc.Entity) int {
+func bytesOf(e *domain.Entity) int {
 	return entityBytes + len(e.Owner) + len(e.Kind) + len(e.ID) + len(e.Payload)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 	log "svc/storage/kafka/state"
 )
@@ -15,7 +15,7 @@ import (
 // reads cover the requested partitions from start to current end.
 
 // Recall implements [state.Journal].
-func (s *Store) Recall(ctx context.Context, owners []string, keep func(e *svc.Entity) bool) ([]svc.Entity, error) {
+func (s *Store) Recall(ctx context.Context, owners []string, keep func(e *domain.Entity) bool) ([]domain.Entity, error) {
 	wanted := make([]bool, s.cfg.Partitions)
 	for partition := range wanted {
 		wanted[partition] = owners == nil
@@ -24,7 +24,7 @@ func (s *Store) Recall(ctx context.Context, owners []string, keep func(e *svc.En
 		wanted[s.cfg.PartitionOf(owner)] = true
 	}
 	found, err := s.recall(ctx, wanted, func(r *state.Record) bool { return len(r.Entities) == 1 && keep(&r.Entities[0]) })
-	entities := make([]svc.Entity, 0, len(found))
+	entities := make([]domain.Entity, 0, len(found))
 	for _, one := range found {
 		entities = append(entities, one.record.Entities[0])
 	}
@@ -32,7 +32,7 @@ func (s *Store) Recall(ctx context.Context, owners []string, keep func(e *svc.En
 }
 
 // recallWakeups yields the wake-ups of some partitions with the versions of their writes.
-func (s *Store) recallWakeups(ctx context.Context, wanted []bool, yield func(w svc.Wakeup, version uint64)) error {
+func (s *Store) recallWakeups(ctx context.Context, wanted []bool, yield func(w domain.Wakeup, version uint64)) error {
 	found, err := s.recall(ctx, wanted, func(r *state.Record) bool { return len(r.Wakeups) == 1 })
 	for _, one := range found {
 		yield(one.record.Wakeups[0], one.version)

@@ -3,7 +3,7 @@ package owned
 import (
 	"fmt"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 )
 
@@ -18,14 +18,14 @@ func (s *Store) room(r *state.Record) error {
 	if left := s.cfg.Tail - size; left > 0 && most <= left {
 		return nil
 	}
-	refusal := svc.Unavailable("The store", retryFull)
-	return &unavailable{refusal, fmt.Errorf("%w: %d bytes of the tenant and %d of all wait for the tables", svc.ErrBacklog, most, size)}
+	refusal := domain.Unavailable("The store", retryFull)
+	return &unavailable{refusal, fmt.Errorf("%w: %d bytes of the tenant and %d of all wait for the tables", domain.ErrBacklog, most, size)}
 }
 
 // tenantsOf returns the tenants of a record: of the owner of its entities, of its wake-ups, and of its ledger entries
 // and audit row.
 func (s *Store) tenantsOf(r *state.Record) (tenants []string) {
-	for _, entities := range [][]svc.Entity{r.Entities, r.Sealed} {
+	for _, entities := range [][]domain.Entity{r.Entities, r.Sealed} {
 		if len(entities) > 0 {
 			tenants = append(tenants, s.cfg.TenantOf(entities[0].Owner))
 		}

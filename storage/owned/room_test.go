@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 )
 
@@ -16,7 +16,7 @@ func (n *node) fill(t *testing.T, tenant string, limit int) (saved int, refused 
 	for ; saved < limit; saved++ {
 		entity := goal(uint32(saved+1), "{}")
 		entity.Owner, entity.ID = "app/"+tenant+"/1", fmt.Sprint(saved)
-		if err := n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false); err != nil {
+		if err := n.Append(t.Context(), state.Record{Entities: []domain.Entity{entity}}, false); err != nil {
 			return saved, err
 		}
 		n.payloads(t) // waits until the tail has it
@@ -36,13 +36,13 @@ func TestATenantLeavesRoomForTheOthers(t *testing.T) {
 		if took, free := n.tail.size()-before, n.cfg.Tail-before; took < free/2-1000 || took > free/2+1000 {
 			t.Errorf("%s took %d bytes, %d were free", tenant, took, free)
 		}
-		refusal, _ := errors.AsType[*svc.Error](refused)
-		if !errors.Is(refused, svc.ErrBacklog) || refusal == nil || refusal.Code != svc.CodeUnavailable || refusal.RetryAfter != retryFull {
+		refusal, _ := errors.AsType[*domain.Error](refused)
+		if !errors.Is(refused, domain.ErrBacklog) || refusal == nil || refusal.Code != domain.CodeUnavailable || refusal.RetryAfter != retryFull {
 			t.Errorf("%s was refused with %v", tenant, refused)
 		}
 	}
-	row := state.Record{Key: "k", Audit: &svc.AuditRow{Org: "first"}}
-	if err := n.Append(t.Context(), row, true); !errors.Is(err, svc.ErrBacklog) {
+	row := state.Record{Key: "k", Audit: &domain.AuditRow{Org: "first"}}
+	if err := n.Append(t.Context(), row, true); !errors.Is(err, domain.ErrBacklog) {
 		t.Errorf("an audit row of a tenant without room: %v", err)
 	}
 	if saved, err := n.fill(t, "fourth", 2); saved != 2 {
@@ -90,14 +90,14 @@ func TestWhatWasLoadedIsKnownWithoutTheTables(t *testing.T) {
 		t.Fatalf("an owner that is in the tables: %q, whole %t", got, w.Whole[anOwner])
 	}
 	late, _ := load(n)
-	w.Loaded(map[string][]svc.Entity{anOwner: {goal(1, "new")}})
+	w.Loaded(map[string][]domain.Entity{anOwner: {goal(1, "new")}})
 	if err := n.save(2, "newer"); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	late.Loaded(map[string][]svc.Entity{anOwner: {goal(1, "new")}}) // the result may lack later saves
+	late.Loaded(map[string][]domain.Entity{anOwner: {goal(1, "new")}}) // the result may lack later saves
 	if w, got := load(n); !w.Whole[anOwner] || got != "newer" {
 		t.Errorf("an owner that was loaded: %q, whole %t", got, w.Whole[anOwner])
 	}

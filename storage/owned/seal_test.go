@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 	log "svc/storage/kafka/state"
 )
@@ -20,7 +20,7 @@ type ledgers struct {
 	away  bool
 }
 
-func (l *ledgers) seal(_ context.Context, _ string, left []svc.LeftEntry) error {
+func (l *ledgers) seal(_ context.Context, _ string, left []domain.LeftEntry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.away {
@@ -66,8 +66,8 @@ func TestEntriesWaitForTheirLedger(t *testing.T) {
 	claim := n.take(t)
 	for id, name := range map[string]string{"one": "a", "two": "b"} {
 		err := n.Append(t.Context(), state.Record{
-			Key: id, Entities: []svc.Entity{{Owner: anOwner, Kind: "k", ID: name, Version: svc.Version{Generation: 1, Sequence: 1}, Payload: []byte("{}")}},
-			Left: []svc.LedgerEntry{{Org: "acme", Kind: "key.created"}}, Audit: &svc.AuditRow{Org: "acme"},
+			Key: id, Entities: []domain.Entity{{Owner: anOwner, Kind: "k", ID: name, Version: domain.Version{Generation: 1, Sequence: 1}, Payload: []byte("{}")}},
+			Left: []domain.LedgerEntry{{Org: "acme", Kind: "key.created"}}, Audit: &domain.AuditRow{Org: "acme"},
 		}, false)
 		if err != nil {
 			t.Fatal(err)

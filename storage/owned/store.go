@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 	"svc/storage/groupcommit"
 	log "svc/storage/kafka/state"
@@ -36,12 +36,12 @@ type Config struct {
 	TenantOf func(owner string) string
 	// Changed receives the changed entities on all nodes, in the order of the log. When [Store.Await] returns, Changed
 	// has received everything that Await waits for. It may be nil.
-	Changed func(entities []svc.Entity)
+	Changed func(entities []domain.Entity)
 	// Gap is called if the log lacks entries that Changed should have received. It may be nil.
 	Gap func()
 	// Seal gives pending entries their places in the ledger of an organization. Entries of one partition come in the
 	// order of the log. An entry that has a place already retains it. If Seal is nil, the entries stay pending.
-	Seal func(ctx context.Context, org string, left []svc.LeftEntry) error
+	Seal func(ctx context.Context, org string, left []domain.LeftEntry) error
 	// Tail limits the tail, in bytes. Zero means DefaultTail.
 	Tail   int
 	Logger *slog.Logger
@@ -54,7 +54,7 @@ type Tables interface {
 	// Each calls each with all moved records, one for each thing, until each returns an error.
 	Each(ctx context.Context, each func(r state.Record) error) error
 	// Wakeups yields all wake-ups with the versions of their writes.
-	Wakeups(ctx context.Context, yield func(w svc.Wakeup, version uint64)) error
+	Wakeups(ctx context.Context, yield func(w domain.Wakeup, version uint64)) error
 }
 
 // Store stores the state of actors. It is the journal of the tables. Its methods may be called concurrently.
@@ -157,7 +157,7 @@ func (e *unavailable) Error() string   { return e.shown.Error() + " " + e.cause.
 func (e *unavailable) Unwrap() []error { return []error{e.shown, e.cause} }
 
 func away(what string, cause error) error {
-	return &unavailable{svc.Unavailable(what, retry), cause}
+	return &unavailable{domain.Unavailable(what, retry), cause}
 }
 
 // Append implements [state.Journal].
@@ -185,7 +185,7 @@ func (s *Store) Append(ctx context.Context, r state.Record, free bool) error {
 
 // partitionOf returns the partition of a record's content.
 func (s *Store) partitionOf(r *state.Record) int {
-	for _, entities := range [][]svc.Entity{r.Entities, r.Sealed} {
+	for _, entities := range [][]domain.Entity{r.Entities, r.Sealed} {
 		if len(entities) > 0 {
 			return s.cfg.PartitionOf(entities[0].Owner)
 		}
@@ -219,7 +219,7 @@ func (s *Store) Waiting(ctx context.Context, owners, without []string) (state.Wa
 	if err := s.reach(ctx, owners); err != nil {
 		return state.Waiting{}, err
 	}
-	w := state.Waiting{Entities: map[string][]svc.Entity{}, Whole: map[string]bool{}}
+	w := state.Waiting{Entities: map[string][]domain.Entity{}, Whole: map[string]bool{}}
 	loading := map[string]bool{} // the value is true if the owner has only entities, so that its load may be cached
 	for _, owner := range owners {
 		entities, copied := s.copies.get(owner, without)
@@ -230,9 +230,9 @@ func (s *Store) Waiting(ctx context.Context, owners, without []string) (state.Wa
 			loading[owner] = len(waiting.sealed) == 0
 		}
 	}
-	w.Loaded = func(found map[string][]svc.Entity) {
+	w.Loaded = func(found map[string][]domain.Entity) {
 		for owner, plain := range loading {
-			var kept []svc.Entity
+			var kept []domain.Entity
 			if plain {
 				kept = found[owner]
 			}

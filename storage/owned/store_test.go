@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 	"svc/storage/kafka/broker"
 	log "svc/storage/kafka/state"
@@ -27,18 +27,18 @@ const (
 // memory is an in-memory implementation of the tables.
 type memory struct {
 	mu       sync.Mutex
-	entities map[string]svc.Entity
-	wakeups  map[string]svc.Wakeup
+	entities map[string]domain.Entity
+	wakeups  map[string]domain.Wakeup
 	versions map[string]uint64 // of wake-ups
-	entries  map[string]svc.Entity
-	audit    map[string]svc.AuditRow
+	entries  map[string]domain.Entity
+	audit    map[string]domain.AuditRow
 	moves    int
 	reads    int // of wake-ups
 	away     bool
 }
 
 func newMemory() *memory {
-	return &memory{entities: map[string]svc.Entity{}, wakeups: map[string]svc.Wakeup{}, versions: map[string]uint64{}, entries: map[string]svc.Entity{}, audit: map[string]svc.AuditRow{}}
+	return &memory{entities: map[string]domain.Entity{}, wakeups: map[string]domain.Wakeup{}, versions: map[string]uint64{}, entries: map[string]domain.Entity{}, audit: map[string]domain.AuditRow{}}
 }
 
 var errAway = errors.New("the tables are away")
@@ -51,7 +51,7 @@ func (m *memory) Move(_ context.Context, records []state.Record) error {
 	}
 	m.moves++
 	for _, r := range records {
-		keep := func(table map[string]svc.Entity, e svc.Entity) {
+		keep := func(table map[string]domain.Entity, e domain.Entity) {
 			key := e.Owner + "|" + e.Kind + "|" + e.ID
 			if e.Version.Number() >= table[key].Version.Number() {
 				table[key] = e
@@ -74,7 +74,7 @@ func (m *memory) Move(_ context.Context, records []state.Record) error {
 	return nil
 }
 
-func (m *memory) Wakeups(_ context.Context, yield func(w svc.Wakeup, version uint64)) error {
+func (m *memory) Wakeups(_ context.Context, yield func(w domain.Wakeup, version uint64)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.away {
@@ -93,13 +93,13 @@ func (m *memory) Each(_ context.Context, each func(r state.Record) error) error 
 	m.mu.Lock()
 	var all []state.Record
 	for _, e := range m.entities {
-		all = append(all, state.Record{Entities: []svc.Entity{e}})
+		all = append(all, state.Record{Entities: []domain.Entity{e}})
 	}
 	for _, e := range m.entries {
-		all = append(all, state.Record{Sealed: []svc.Entity{e}})
+		all = append(all, state.Record{Sealed: []domain.Entity{e}})
 	}
 	for key, w := range m.wakeups {
-		all = append(all, state.Record{Wakeups: []svc.Wakeup{w}, Version: svc.VersionOf(m.versions[key])})
+		all = append(all, state.Record{Wakeups: []domain.Wakeup{w}, Version: domain.VersionOf(m.versions[key])})
 	}
 	for key, row := range m.audit {
 		all = append(all, state.Record{Key: key, Audit: &row})
@@ -142,7 +142,7 @@ type node struct {
 	log *log.Log
 
 	mu    sync.Mutex
-	heard []svc.Entity
+	heard []domain.Entity
 }
 
 func openNode(t testing.TB, b *broker.Broker, tables Tables, tail int) *node {
@@ -155,7 +155,7 @@ func openNode(t testing.TB, b *broker.Broker, tables Tables, tail int) *node {
 	n := &node{log: l}
 	n.Store = New(Config{
 		Log: l, Partitions: testPartitions, PartitionOf: func(owner string) int { return int(owner[len(owner)-1]) % testPartitions },
-		Changed: func(entities []svc.Entity) {
+		Changed: func(entities []domain.Entity) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.heard = append(n.heard, entities...)
@@ -185,12 +185,12 @@ func (n *node) take(t testing.TB) *Claim {
 	return claim
 }
 
-func goal(sequence uint32, payload string) svc.Entity {
-	return svc.Entity{Owner: anOwner, Kind: "goal", ID: "g", Version: svc.Version{Generation: 1, Sequence: sequence}, Payload: []byte(payload)}
+func goal(sequence uint32, payload string) domain.Entity {
+	return domain.Entity{Owner: anOwner, Kind: "goal", ID: "g", Version: domain.Version{Generation: 1, Sequence: sequence}, Payload: []byte(payload)}
 }
 
 func (n *node) save(sequence uint32, payload string) error {
-	return n.Append(context.Background(), state.Record{Entities: []svc.Entity{goal(sequence, payload)}}, false)
+	return n.Append(context.Background(), state.Record{Entities: []domain.Entity{goal(sequence, payload)}}, false)
 }
 
 // payloads returns the payloads that a load merges into the table for the test owner.
@@ -224,7 +224,7 @@ func TestAPredecessorCannotSave(t *testing.T) {
 	if got := second.payloads(t); !slices.Equal(got, []string{"old"}) {
 		t.Errorf("the successor loads %q", got)
 	}
-	if err := first.save(2, "late"); svc.CodeOf(err) != svc.CodeUnavailable || !errors.Is(err, log.ErrLost) {
+	if err := first.save(2, "late"); domain.CodeOf(err) != domain.CodeUnavailable || !errors.Is(err, log.ErrLost) {
 		t.Errorf("the predecessor saves, %v", err)
 	}
 	<-claim.Lost()
@@ -240,7 +240,7 @@ func TestAPredecessorCannotSave(t *testing.T) {
 	if err := first.save(3, "later"); !errors.Is(err, log.ErrLost) {
 		t.Errorf("a save without a claim: %v", err)
 	}
-	if err := first.Append(t.Context(), state.Record{Key: "k", Audit: &svc.AuditRow{Detail: "free"}}, true); err != nil {
+	if err := first.Append(t.Context(), state.Record{Key: "k", Audit: &domain.AuditRow{Detail: "free"}}, true); err != nil {
 		t.Errorf("a free record: %v", err)
 	}
 	first.mu.Lock()
@@ -258,16 +258,16 @@ func TestEverythingReachesItsTable(t *testing.T) {
 	gone := goal(2, "")
 	gone.ID, gone.Deleted, gone.Payload = "h", true, nil
 	due := time.UnixMilli(1.78e12).UTC()
-	wakeups := []svc.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: due}, {Kind: "app", Identity: "1", Name: "rest"}}
+	wakeups := []domain.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: due}, {Kind: "app", Identity: "1", Name: "rest"}}
 	for _, r := range []state.Record{
-		{Entities: []svc.Entity{goal(2, "{}"), gone}, Wakeups: wakeups},
-		{Sealed: []svc.Entity{{Owner: "ledger/1", Kind: "entry", ID: "7", Version: svc.Version{Generation: 1, Sequence: 7}, Payload: []byte("entry")}}},
+		{Entities: []domain.Entity{goal(2, "{}"), gone}, Wakeups: wakeups},
+		{Sealed: []domain.Entity{{Owner: "ledger/1", Kind: "entry", ID: "7", Version: domain.Version{Generation: 1, Sequence: 7}, Payload: []byte("entry")}}},
 	} {
 		if err := one.Append(t.Context(), r, false); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := one.Append(t.Context(), state.Record{Key: "row", Audit: &svc.AuditRow{Detail: "seen"}}, true); err != nil {
+	if err := one.Append(t.Context(), state.Record{Key: "row", Audit: &domain.AuditRow{Detail: "seen"}}, true); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Flush(t.Context()); err != nil {
@@ -297,13 +297,13 @@ func TestSavesGoOnWhileTheTablesAreAway(t *testing.T) {
 	for ; refused == nil && saved < 1000; saved++ {
 		entity := goal(uint32(saved+1), "{}")
 		entity.ID = fmt.Sprint(saved)
-		refused = n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false)
+		refused = n.Append(t.Context(), state.Record{Entities: []domain.Entity{entity}}, false)
 		n.payloads(t) // waits until the tail has it
 	}
-	if saved < 15 || saved > 30 || svc.CodeOf(refused) != svc.CodeUnavailable {
+	if saved < 15 || saved > 30 || domain.CodeOf(refused) != domain.CodeUnavailable {
 		t.Errorf("%d saves, then %v", saved, refused)
 	}
-	if err := n.Flush(t.Context()); !errors.Is(err, errAway) || svc.CodeOf(err) != svc.CodeUnavailable {
+	if err := n.Flush(t.Context()); !errors.Is(err, errAway) || domain.CodeOf(err) != domain.CodeUnavailable {
 		t.Errorf("a list: %v", err)
 	}
 	tables.setAway(false)
@@ -327,7 +327,7 @@ func TestAStartReadsWhatTheTablesLack(t *testing.T) {
 		t.Helper()
 		entity := goal(1, "{}")
 		entity.ID = id
-		if err := n.Append(t.Context(), state.Record{Entities: []svc.Entity{entity}}, false); err != nil {
+		if err := n.Append(t.Context(), state.Record{Entities: []domain.Entity{entity}}, false); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 	log "svc/storage/kafka/state"
 )
@@ -50,7 +50,7 @@ type item struct {
 
 // left is a pending ledger entry, and a position before it from which the log can be read.
 type left struct {
-	svc.LeftEntry
+	domain.LeftEntry
 	from log.Position
 	size int
 }
@@ -91,7 +91,7 @@ func (t *tail) tenant(r *state.Record) string {
 
 // owner returns the owner of an item's entity, or "" if the item has no entity.
 func (i *item) owner() string {
-	for _, entities := range [][]svc.Entity{i.record.Entities, i.record.Sealed} {
+	for _, entities := range [][]domain.Entity{i.record.Entities, i.record.Sealed} {
 		if len(entities) > 0 {
 			return entities[0].Owner
 		}
@@ -101,7 +101,7 @@ func (i *item) owner() string {
 
 // apply adds the entries of a partition before a position. It returns their entities and wake-ups, and the malformed
 // entries.
-func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entities []svc.Entity, wakeups []versionedWakeup, broken []log.Entry) {
+func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entities []domain.Entity, wakeups []versionedWakeup, broken []log.Entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := &t.partitions[partition]
@@ -123,7 +123,7 @@ func (t *tail) apply(partition int, entries []log.Entry, at log.Position) (entit
 		switch {
 		case entry.Offset < p.moved.Offset:
 		case len(record.Left) > 0:
-			t.leave(p, left{svc.LeftEntry{Partition: partition, Offset: entry.Offset, Entry: record.Left[0]}, from, size})
+			t.leave(p, left{domain.LeftEntry{Partition: partition, Offset: entry.Offset, Entry: record.Left[0]}, from, size})
 		default:
 			t.add(p, &item{key: entry.Key, offset: entry.Offset, version: version, size: size, tenant: t.tenant(record), record: record})
 		}
@@ -157,10 +157,10 @@ func (t *tail) leave(p *partitionTail, one left) {
 
 // unsealed returns the pending ledger entries of some partitions by organization. They are sorted by time, as far as
 // the order of each partition allows.
-func (t *tail) unsealed(wanted func(partition int) bool) map[string][]svc.LeftEntry {
+func (t *tail) unsealed(wanted func(partition int) bool) map[string][]domain.LeftEntry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := map[string][]svc.LeftEntry{}
+	out := map[string][]domain.LeftEntry{}
 	for n := range t.partitions {
 		if len(t.partitions[n].left) == 0 || !wanted(n) {
 			continue
@@ -177,13 +177,13 @@ func (t *tail) unsealed(wanted func(partition int) bool) map[string][]svc.LeftEn
 		}
 	}
 	for _, entries := range out {
-		slices.SortStableFunc(entries, func(a, b svc.LeftEntry) int { return a.Entry.At.Compare(b.Entry.At) })
+		slices.SortStableFunc(entries, func(a, b domain.LeftEntry) int { return a.Entry.At.Compare(b.Entry.At) })
 	}
 	return out
 }
 
 // sealed removes entries that now have their places in their ledgers.
-func (t *tail) sealed(some []svc.LeftEntry) {
+func (t *tail) sealed(some []domain.LeftEntry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	gone := make(map[string]bool, len(some))
@@ -274,7 +274,7 @@ func (t *tail) reset(partition int) {
 
 // waiting is the part of the tail that belongs to an owner.
 type waiting struct {
-	entities, sealed []svc.Entity
+	entities, sealed []domain.Entity
 	// whole means that the entities are everything that the owner ever saved.
 	whole bool
 }

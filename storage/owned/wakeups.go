@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // wakeAgain is the time after which a delivered wake-up is due again, unless its actor has replaced or removed it.
@@ -34,7 +34,7 @@ type wishKey struct{ kind, identity, name string }
 
 // wish is one wake-up and the time of its next delivery. A removed wake-up has no due time and is not queued.
 type wish struct {
-	wakeup  svc.Wakeup
+	wakeup  domain.Wakeup
 	version uint64
 	next    time.Time
 	place   int // index in the queue; negative if not queued
@@ -42,7 +42,7 @@ type wish struct {
 
 // versionedWakeup is a wake-up with the version of its write.
 type versionedWakeup struct {
-	svc.Wakeup
+	domain.Wakeup
 	version uint64
 }
 
@@ -113,7 +113,7 @@ func (s *schedule) note(w *versionedWakeup) {
 }
 
 // take returns a wake-up that is due at a time. Within a partition the longest due wake-up comes first.
-func (w *wakeups) take(at time.Time) (due svc.Wakeup, found bool) {
+func (w *wakeups) take(at time.Time) (due domain.Wakeup, found bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, s := range w.partitions {
@@ -124,12 +124,12 @@ func (w *wakeups) take(at time.Time) (due svc.Wakeup, found bool) {
 			return first.wakeup, true
 		}
 	}
-	return svc.Wakeup{}, false
+	return domain.Wakeup{}, false
 }
 
 // Due yields the wake-ups of this process's partitions that are due at a time until yield returns false. A yielded
 // wake-up is due again after wakeAgain, unless its actor has replaced or removed it.
-func (s *Store) Due(at time.Time, yield func(svc.Wakeup) bool) {
+func (s *Store) Due(at time.Time, yield func(domain.Wakeup) bool) {
 	for {
 		if due, found := s.wakeups.take(at); !found || !yield(due) {
 			return
@@ -171,14 +171,14 @@ func (s *Store) readWakeups(ctx context.Context, wanted []learning) error {
 	for _, one := range wanted {
 		read[one.partition] = nil
 	}
-	note := func(w svc.Wakeup, version uint64) {
+	note := func(w domain.Wakeup, version uint64) {
 		partition := s.cfg.PartitionOf(w.Kind + "/" + w.Identity)
 		if some, asked := read[partition]; asked {
 			read[partition] = append(some, versionedWakeup{w, version})
 		}
 	}
 	err := s.tables.Wakeups(ctx, note)
-	if svc.CodeOf(err) == svc.CodeUnavailable {
+	if domain.CodeOf(err) == domain.CodeUnavailable {
 		partitions := make([]bool, s.cfg.Partitions)
 		for partition := range read {
 			partitions[partition] = true

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse/state"
 )
 
@@ -16,9 +16,9 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // wish saves wake-ups of the test owner, at minutes after noon. Zero minutes removes a wake-up.
 func (n *node) wish(t *testing.T, sequence uint32, minutes map[string]int) {
 	t.Helper()
-	r := state.Record{Entities: []svc.Entity{goal(sequence, "{}")}}
+	r := state.Record{Entities: []domain.Entity{goal(sequence, "{}")}}
 	for name, minute := range minutes {
-		w := svc.Wakeup{Kind: "app", Identity: "1", Name: name}
+		w := domain.Wakeup{Kind: "app", Identity: "1", Name: name}
 		if minute > 0 {
 			w.Due = noon.Add(time.Duration(minute) * time.Minute)
 		}
@@ -32,7 +32,7 @@ func (n *node) wish(t *testing.T, sequence uint32, minutes map[string]int) {
 // due returns the names of the wake-ups that are due a number of minutes and seconds after noon.
 func (n *node) due(minute, seconds int) (names []string) {
 	at := noon.Add(time.Duration(minute)*time.Minute + time.Duration(seconds)*time.Second)
-	n.Due(at, func(w svc.Wakeup) bool {
+	n.Due(at, func(w domain.Wakeup) bool {
 		names = append(names, w.Name)
 		return true
 	})
@@ -100,7 +100,7 @@ func TestWakeupsAreKnownWithoutReading(t *testing.T) {
 func TestATableThatIsReadLateBringsNothingBack(t *testing.T) {
 	b, tables := startBroker(t), newMemory()
 	for _, name := range []string{"removed", "kept"} {
-		tables.wakeups["app|1|"+name] = svc.Wakeup{Kind: "app", Identity: "1", Name: name, Due: noon}
+		tables.wakeups["app|1|"+name] = domain.Wakeup{Kind: "app", Identity: "1", Name: name, Due: noon}
 	}
 	tables.setAway(true)
 	n := openNode(t, b, tables, 0)

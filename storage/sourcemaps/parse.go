@@ -10,7 +10,7 @@ import (
 	"path"
 	"slices"
 
-	"svc"
+	"svc/domain"
 )
 
 // maxSegments limits the segments of one map. That many take a hundred megabytes of memory.
@@ -103,7 +103,7 @@ func parse(content []byte) (*parsed, error) {
 		_, content, _ = bytes.Cut(content, []byte("\n"))
 	}
 	var top decoded
-	if err := svc.DecodeJSON(content, &top); err != nil {
+	if err := domain.DecodeJSON(content, &top); err != nil {
 		return nil, fmt.Errorf("it is no JSON of a source map: %w", err)
 	}
 	if top.Version != 3 {

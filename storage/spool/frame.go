@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // A frame holds one part: length of the payload, partition, checksum over these two and the payload, payload. Numbers
@@ -18,7 +18,7 @@ const maxFrame = 64 << 20
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // appendFrame appends a part to a buffer.
-func appendFrame(out []byte, part svc.Part) []byte {
+func appendFrame(out []byte, part event.Part) []byte {
 	start := len(out)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(part.Payload)))
 	out = binary.LittleEndian.AppendUint32(out, uint32(part.Partition))
@@ -29,17 +29,17 @@ func appendFrame(out []byte, part svc.Part) []byte {
 
 // cutFrame reads the first part of a buffer. ok is false at the end and at a torn write. The part's payload is a slice
 // of the buffer.
-func cutFrame(in []byte) (part svc.Part, rest []byte, ok bool) {
+func cutFrame(in []byte) (part event.Part, rest []byte, ok bool) {
 	if len(in) < frameHeader {
-		return svc.Part{}, nil, false
+		return event.Part{}, nil, false
 	}
 	size := binary.LittleEndian.Uint32(in)
 	if size > maxFrame || uint64(len(in)) < frameHeader+uint64(size) {
-		return svc.Part{}, nil, false
+		return event.Part{}, nil, false
 	}
 	payload := in[frameHeader : frameHeader+size]
 	if crc32.Update(crc32.Checksum(in[:8], castagnoli), castagnoli, payload) != binary.LittleEndian.Uint32(in[8:]) {
-		return svc.Part{}, nil, false
+		return event.Part{}, nil, false
 	}
-	return svc.Part{Partition: int(binary.LittleEndian.Uint32(in[4:])), Payload: payload}, in[frameHeader+size:], true
+	return event.Part{Partition: int(binary.LittleEndian.Uint32(in[4:])), Payload: payload}, in[frameHeader+size:], true
 }

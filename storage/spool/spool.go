@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 	"svc/storage/datadir"
 )
 
@@ -104,7 +104,7 @@ func (s *Spool) Bytes() int64 {
 
 // Append stores parts. They are on disk when it returns nil. It returns ErrFull or an error of the disk. After an error
 // of the disk the parts may or may not be stored. Concurrent callers share one sync.
-func (s *Spool) Append(parts []svc.Part) error {
+func (s *Spool) Append(parts []event.Part) error {
 	file, at, err := s.write(parts)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (s *Spool) reached(at place) (done bool, end place) {
 }
 
 // write appends frames to the current segment in one write.
-func (s *Spool) write(parts []svc.Part) (file *os.File, end place, err error) {
+func (s *Spool) write(parts []event.Part) (file *os.File, end place, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.scratch = s.scratch[:0]
@@ -241,7 +241,7 @@ const (
 )
 
 // Run delivers the waiting parts until ctx ends. It repeats a failed attempt after a growing pause.
-func (s *Spool) Run(ctx context.Context, hand func(ctx context.Context, parts []svc.Part) error) error {
+func (s *Spool) Run(ctx context.Context, hand func(ctx context.Context, parts []event.Part) error) error {
 	pause := firstPause
 	for {
 		select {
@@ -267,7 +267,7 @@ func (s *Spool) Run(ctx context.Context, hand func(ctx context.Context, parts []
 }
 
 // drain delivers and removes every segment, the oldest first.
-func (s *Spool) drain(ctx context.Context, hand func(ctx context.Context, parts []svc.Part) error) error {
+func (s *Spool) drain(ctx context.Context, hand func(ctx context.Context, parts []event.Part) error) error {
 	s.mu.Lock()
 	err := s.end()
 	s.mu.Unlock()
@@ -296,7 +296,7 @@ func (s *Spool) drain(ctx context.Context, hand func(ctx context.Context, parts 
 const handBytes = 1 << 20
 
 // handSegment delivers one file and removes it. It skips a torn frame at the end, which was never acknowledged.
-func (s *Spool) handSegment(ctx context.Context, segment string, hand func(ctx context.Context, parts []svc.Part) error) error {
+func (s *Spool) handSegment(ctx context.Context, segment string, hand func(ctx context.Context, parts []event.Part) error) error {
 	content, err := os.ReadFile(segment)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -304,7 +304,7 @@ func (s *Spool) handSegment(ctx context.Context, segment string, hand func(ctx c
 	if err != nil {
 		return fmt.Errorf("reading a segment of the spool: %w", err)
 	}
-	var parts []svc.Part
+	var parts []event.Part
 	size := 0
 	for rest := content; ; {
 		part, next, ok := cutFrame(rest)

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"svc"
+	"svc/domain/event"
 	"svc/storage/spool"
 )
 
@@ -29,8 +29,8 @@ func open(t *testing.T, dir string, limit int64) *spool.Spool {
 	return s
 }
 
-func part(n int) svc.Part {
-	return svc.Part{Partition: n % 4, Payload: fmt.Appendf(nil, "payload %d", n)}
+func part(n int) event.Part {
+	return event.Part{Partition: n % 4, Payload: fmt.Appendf(nil, "payload %d", n)}
 }
 
 // taker stands for the log: it accepts or refuses parts.
@@ -40,7 +40,7 @@ type taker struct {
 	taken []string
 }
 
-func (l *taker) hand(_ context.Context, parts []svc.Part) error {
+func (l *taker) hand(_ context.Context, parts []event.Part) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.fail > 0 {
@@ -73,14 +73,14 @@ func TestWhatWaitsIsHandedOverInOrder(t *testing.T) {
 	s := open(t, dir, 1<<20)
 	log := &taker{fail: 2}
 	for n := range 10 {
-		if err := s.Append([]svc.Part{part(2 * n), part(2*n + 1)}); err != nil {
+		if err := s.Append([]event.Part{part(2 * n), part(2*n + 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := drained(t, s, log, 20); !slices.Equal(got, expected(20)) {
 		t.Errorf("got %v", got)
 	}
-	if err := s.Append([]svc.Part{part(20)}); err != nil {
+	if err := s.Append([]event.Part{part(20)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := drained(t, s, log, 21); !slices.Equal(got, expected(21)) {
@@ -96,7 +96,7 @@ func TestTheNextProcessHandsOverWhatIsLeft(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, 1<<20)
 	for n := range 5 {
-		if err := first.Append([]svc.Part{part(n)}); err != nil {
+		if err := first.Append([]event.Part{part(n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestTheNextProcessHandsOverWhatIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := open(t, dir, 1<<20)
-	if err := second.Append([]svc.Part{part(5)}); err != nil {
+	if err := second.Append([]event.Part{part(5)}); err != nil {
 		t.Fatal(err)
 	}
 	log := &taker{}
@@ -132,7 +132,7 @@ func drained(t *testing.T, s *spool.Spool, log *taker, want int) []string {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := s.Run(ctx, func(ctx context.Context, parts []svc.Part) error {
+		err := s.Run(ctx, func(ctx context.Context, parts []event.Part) error {
 			err := log.hand(ctx, parts)
 			if len(log.all()) >= want {
 				cancel()
@@ -150,13 +150,13 @@ func drained(t *testing.T, s *spool.Spool, log *taker, want int) []string {
 func TestAFullSpoolRefuses(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), 100)
-	if err := s.Append([]svc.Part{{Payload: make([]byte, 60)}}); err != nil {
+	if err := s.Append([]event.Part{{Payload: make([]byte, 60)}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Append([]svc.Part{{Payload: make([]byte, 60)}}); !errors.Is(err, spool.ErrFull) {
+	if err := s.Append([]event.Part{{Payload: make([]byte, 60)}}); !errors.Is(err, spool.ErrFull) {
 		t.Errorf("got %v", err)
 	}
-	if err := s.Append([]svc.Part{part(1)}); err != nil {
+	if err := s.Append([]event.Part{part(1)}); err != nil {
 		t.Errorf("what fits is refused: %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestConcurrentAppends(t *testing.T) {
 	for caller := range callers {
 		all.Go(func() {
 			for n := range each {
-				if err := s.Append([]svc.Part{part(caller*each + n)}); err != nil {
+				if err := s.Append([]event.Part{part(caller*each + n)}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 	"io/fs"
 	"os"
 
-	"svc"
+	"svc/domain"
 )
 
 // Vault derives keys. It has no printable form.
@@ -28,7 +28,7 @@ const (
 
 // Open takes the master key from the configuration if it is set there, otherwise from the file. It creates a missing
 // file. It refuses a file that other users can read.
-func Open(configured svc.Secret, file string) (*Vault, error) {
+func Open(configured domain.Secret, file string) (*Vault, error) {
 	if key := configured.Reveal(); key != "" {
 		if len(key) < leastBytes {
 			return nil, fmt.Errorf("the master key is shorter than %d characters", leastBytes)

@@ -9,9 +9,11 @@ import (
 	"slices"
 	"time"
 
-	"svc"
 	"svc/actors/pipeline"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/ingest"
 	"svc/protos"
 	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/database"
@@ -30,30 +32,30 @@ type Producer struct {
 const produceRetry = time.Second
 
 // Produce splits parts that are too long for one record. It succeeds only if all records do.
-func (p Producer) Produce(ctx context.Context, parts []svc.Part) error {
+func (p Producer) Produce(ctx context.Context, parts []event.Part) error {
 	if err := p.Disk.Admit(); err != nil {
 		return err
 	}
 	err := p.Producer.Produce(ctx, divided(parts))
 	switch {
 	case errors.Is(err, kafka.ErrNotAppended):
-		return svc.NotAccepted("The log", produceRetry)
+		return domain.NotAccepted("The log", produceRetry)
 	case errors.Is(err, kafka.ErrUnavailable):
-		return svc.Unsure("The log", produceRetry)
+		return domain.Unsure("The log", produceRetry)
 	}
 	return err
 }
 
 // divided splits parts so that each fits one record of the log.
-func divided(parts []svc.Part) []svc.Part {
-	long := func(part svc.Part) bool { return len(part.Payload) > svc.MaxRecordBytes }
+func divided(parts []event.Part) []event.Part {
+	long := func(part event.Part) bool { return len(part.Payload) > event.MaxRecordBytes }
 	if !slices.ContainsFunc(parts, long) {
 		return parts
 	}
-	var out []svc.Part
+	var out []event.Part
 	for _, part := range parts {
-		for _, payload := range protos.Divide(part.Payload, svc.MaxRecordBytes) {
-			out = append(out, svc.Part{Partition: part.Partition, Payload: payload})
+		for _, payload := range protos.Divide(part.Payload, event.MaxRecordBytes) {
+			out = append(out, event.Part{Partition: part.Partition, Payload: payload})
 		}
 	}
 	return out
@@ -62,11 +64,11 @@ func divided(parts []svc.Part) []svc.Part {
 // Committer reports the positions that the sink commits.
 type Committer struct {
 	*kafka.Consumer
-	Stored func(positions []svc.LogPosition)
+	Stored func(positions []event.LogPosition)
 }
 
 // Commit commits positions, and reports them on success.
-func (c Committer) Commit(ctx context.Context, generation int32, positions []svc.LogPosition) error {
+func (c Committer) Commit(ctx context.Context, generation int32, positions []event.LogPosition) error {
 	err := c.Consumer.Commit(ctx, generation, positions)
 	if err == nil {
 		c.Stored(positions)
@@ -89,7 +91,7 @@ func (s BlockStore) Insert(ctx context.Context, token string, id uint64, b pipel
 }
 
 // Sift removes the rows from a block that the store refuses, and returns them.
-func (s BlockStore) Sift(ctx context.Context, id uint64, b pipeline.Block) ([]svc.RefusedRow, error) {
+func (s BlockStore) Sift(ctx context.Context, id uint64, b pipeline.Block) ([]ingest.RefusedRow, error) {
 	return s.DB.Sift(ctx, id, b.(*block.Block))
 }
 
@@ -126,7 +128,7 @@ type Wakeups struct{ *owned.Store }
 
 // Due yields the wake-ups of this node that are due at a time until yield returns false.
 func (w Wakeups) Due(at time.Time, yield func(cluster.Due) bool) {
-	w.Store.Due(at, func(wake svc.Wakeup) bool {
+	w.Store.Due(at, func(wake domain.Wakeup) bool {
 		return yield(cluster.Due{Kind: wake.Kind, Identity: wake.Identity, Name: wake.Name})
 	})
 }

@@ -4,19 +4,21 @@ import (
 	"context"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/revenue"
 	"svc/protos"
 )
 
 // Billing writes the billing items of connectors to the log, as the ingest path does with received items.
 type Billing struct {
 	Producer Producer
-	Shape    svc.LogShape
+	Shape    domain.LogShape
 	Now      func() time.Time
 }
 
 // AppendBilling returns once the log has acknowledged the items.
-func (b Billing) AppendBilling(ctx context.Context, items []svc.BillingRow) error {
+func (b Billing) AppendBilling(ctx context.Context, items []revenue.BillingRow) error {
 	payloads := map[int][]byte{}
 	received := b.Now().UnixMilli()
 	for n := range items {
@@ -36,9 +38,9 @@ func (b Billing) AppendBilling(ctx context.Context, items []svc.BillingRow) erro
 		}
 		payloads[partition] = payload
 	}
-	parts := make([]svc.Part, 0, len(payloads))
+	parts := make([]event.Part, 0, len(payloads))
 	for partition, payload := range payloads {
-		parts = append(parts, svc.Part{Partition: partition, Payload: payload})
+		parts = append(parts, event.Part{Partition: partition, Payload: payload})
 	}
 	return b.Producer.Produce(ctx, parts)
 }

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/http/admin"
 	snapshots "svc/storage/clickhouse/backup"
 	"svc/storage/kafka"
@@ -96,7 +96,7 @@ type Consumer interface {
 // After a restore, the records between the positions are folded again, into a store that has not seen them.
 func (b *Maker) Backup(ctx context.Context, spec admin.BackupSpec) (any, error) {
 	if !b.running.TryLock() {
-		return nil, svc.Errorf(svc.CodeConflict, "Another backup is under way.")
+		return nil, domain.Errorf(domain.CodeConflict, "Another backup is under way.")
 	}
 	defer b.running.Unlock()
 	places, err := b.prepare(ctx, spec)
@@ -172,7 +172,7 @@ func (b *Maker) places(spec admin.BackupSpec) ([]string, error) {
 }
 
 func refused(field, message string) error {
-	return svc.Invalid(svc.FieldError{Field: field, Code: "invalid_value", Message: message})
+	return domain.Invalid(domain.FieldError{Field: field, Code: "invalid_value", Message: message})
 }
 
 // FilePlace names the place of the embedded store's part of a backup, in the store's syntax.
@@ -185,11 +185,11 @@ func FilePlace(dir string) string {
 func (b *Maker) onlyNode(ctx context.Context) error {
 	owners, err := b.Consumer.Owners(ctx)
 	if err != nil {
-		return svc.Unavailable("The group that reads the log", attemptPause)
+		return domain.Unavailable("The group that reads the log", attemptPause)
 	}
 	for _, owner := range owners {
 		if string(owner.UserData) != b.Self {
-			return svc.Errorf(svc.CodeConflict, "The node %s writes to the same store. Stop all nodes but this one for the time of the backup; what is sent meanwhile is taken by this one.", owner.UserData)
+			return domain.Errorf(domain.CodeConflict, "The node %s writes to the same store. Stop all nodes but this one for the time of the backup; what is sent meanwhile is taken by this one.", owner.UserData)
 		}
 	}
 	return nil
@@ -213,7 +213,7 @@ func (b *Maker) snapshot(ctx context.Context, m *Manifest) ([]*snapshots.Snapsho
 			return nil, ctx.Err()
 		}
 	}
-	return nil, svc.Unavailable("A moment without an interrupted block and with an empty spool", attempts*attemptPause)
+	return nil, domain.Unavailable("A moment without an interrupted block and with an empty spool", attempts*attemptPause)
 }
 
 // snapshotNow returns nil if a block is interrupted, because it may be partly stored, or if the spool holds items that

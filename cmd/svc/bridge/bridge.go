@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/cli"
+	"svc/domain"
 	"svc/http/mcp"
 )
 
@@ -72,7 +72,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return errors.New("no token: set SVC_TOKEN, or use --token")
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext}
-	bridge := &mcp.Bridge{URL: address, Token: svc.Secret(*token), Client: &http.Client{Transport: transport, Timeout: answerTime}}
+	bridge := &mcp.Bridge{URL: address, Token: domain.Secret(*token), Client: &http.Client{Transport: transport, Timeout: answerTime}}
 	return bridge.Run(ctx, os.Stdin, stdout)
 }
 

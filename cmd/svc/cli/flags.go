@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // ErrUsage is the error of an invalid command line; the help was already shown.
@@ -29,7 +29,7 @@ func ParseFlags(flags *flag.FlagSet, args []string, usage func(w io.Writer), std
 		if name, unknown := strings.CutPrefix(text, "flag provided but not defined: -"); unknown {
 			var known []string
 			flags.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-			text = fmt.Sprintf("there is no flag --%s%s", strings.TrimLeft(name, "-"), svc.DidYouMean(strings.TrimLeft(name, "-"), "--", known))
+			text = fmt.Sprintf("there is no flag --%s%s", strings.TrimLeft(name, "-"), domain.DidYouMean(strings.TrimLeft(name, "-"), "--", known))
 		}
 		fmt.Fprintf(stderr, "svc %s: %s\n\n", flags.Name(), text)
 		usage(stderr)

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/operator"
 	"svc/cmd/svc/settings"
+	"svc/domain"
 	"svc/http/admin"
 	invented "svc/http/console/demo"
 )
@@ -72,7 +72,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	expires := time.Now().Add(tokenTime)
 	var minted admin.Minted
-	answer, err := server.Ask(ctx, "tokens.mint", admin.Command{Email: email, Name: "svc demo", Scopes: svc.Scopes(), ExpiresAt: &expires})
+	answer, err := server.Ask(ctx, "tokens.mint", admin.Command{Email: email, Name: "svc demo", Scopes: domain.Scopes(), ExpiresAt: &expires})
 	if err == nil {
 		err = json.Unmarshal(answer, &minted)
 	}
@@ -150,7 +150,7 @@ func (s *sender) make(ctx context.Context) error {
 		return err
 	}
 	// Without a slug, the service uses the first one that was never used.
-	spec := map[string]any{"name": "Demo", "platform": "web", "url": invented.Site, "modules": svc.Modules()}
+	spec := map[string]any{"name": "Demo", "platform": "web", "url": invented.Site, "modules": domain.Modules()}
 	answer, err := s.call(ctx, http.MethodPost, "/api/v1/orgs/"+s.org+"/apps", s.token, spec)
 	if err != nil {
 		return fmt.Errorf("making the application: %w", err)
@@ -187,7 +187,7 @@ func (s *sender) all(ctx context.Context) error {
 		return err
 	}
 	app := s.org + "/" + s.slug
-	answer, err := s.call(ctx, http.MethodPost, "/api/v1/apps/"+app+"/keys", s.token, map[string]any{"kind": svc.KeySecret, "environment": svc.DefaultEnvironment, "label": "demo"})
+	answer, err := s.call(ctx, http.MethodPost, "/api/v1/apps/"+app+"/keys", s.token, map[string]any{"kind": domain.KeySecret, "environment": domain.DefaultEnvironment, "label": "demo"})
 	if err != nil {
 		return fmt.Errorf("making a key: %w", err)
 	}

@@ -12,10 +12,10 @@ import (
 	"os"
 	"time"
 
-	"svc"
 	"svc/actors/apps"
 	"svc/actors/identity"
 	"svc/cmd/svc/integrity"
+	"svc/domain"
 	"svc/http/admin"
 	"svc/storage/datadir"
 )
@@ -35,7 +35,7 @@ type FirstStart struct {
 	Replays      *identity.Replays
 	Ledger       Ledger
 	// SetupLink creates the link that signs the owner in to the console.
-	SetupLink func(ctx context.Context, owner svc.User) (string, error)
+	SetupLink func(ctx context.Context, owner domain.User) (string, error)
 	// URL is the base URL of the service for clients, and Operator the address of the operator's listener.
 	URL, Operator string
 	// File receives the secrets as JSON if it is set.
@@ -51,7 +51,7 @@ type Facts interface {
 
 // Ledger records the created objects.
 type Ledger interface {
-	Record(ctx context.Context, entry svc.LedgerEntry) error
+	Record(ctx context.Context, entry domain.LedgerEntry) error
 }
 
 // Secrets are the secrets that the first start shows once, in the form of the bootstrap file.
@@ -83,8 +83,8 @@ func (f *FirstStart) Run(ctx context.Context, stdout io.Writer) (made bool, err 
 	const claimant, key = "svc", "first start"
 	done, err := f.Replays.Begin(ctx, claimant, key, [32]byte{})
 	switch {
-	case svc.CodeOf(err) == svc.CodeConflict:
-		return false, svc.Errorf(svc.CodeUnavailable, "Another node makes the first start, or was lost while it did; this one looks again.")
+	case domain.CodeOf(err) == domain.CodeConflict:
+		return false, domain.Errorf(domain.CodeUnavailable, "Another node makes the first start, or was lost while it did; this one looks again.")
 	case err != nil || done.Sealed != nil:
 		return false, err
 	}
@@ -125,21 +125,21 @@ func (f *FirstStart) makeAndShow(ctx context.Context, stdout io.Writer) error {
 const label = "first start"
 
 // dropUnseen revokes the secrets that an earlier attempt created and never showed.
-func (f *FirstStart) dropUnseen(ctx context.Context, owner svc.User) error {
-	tokens, err := f.Identity.Tokens(ctx, svc.TokenOwner{User: owner})
+func (f *FirstStart) dropUnseen(ctx context.Context, owner domain.User) error {
+	tokens, err := f.Identity.Tokens(ctx, domain.TokenOwner{User: owner})
 	if err != nil {
 		return err
 	}
 	for _, token := range tokens {
 		if token.Name == label {
-			if err := f.Identity.RevokeToken(ctx, svc.TokenOwner{User: owner}, token.ID); err != nil {
+			if err := f.Identity.RevokeToken(ctx, domain.TokenOwner{User: owner}, token.ID); err != nil {
 				return err
 			}
 		}
 	}
-	ref := svc.AppRef{Org: Org, App: App}
+	ref := domain.AppRef{Org: Org, App: App}
 	keys, err := f.Applications.Keys(ctx, ref)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return nil // the attempt did not get that far
 	}
 	for _, key := range keys {
@@ -151,59 +151,59 @@ func (f *FirstStart) dropUnseen(ctx context.Context, owner svc.User) error {
 }
 
 // makeFirst creates the objects of a first start, and records them in the ledger.
-func (f *FirstStart) makeFirst(ctx context.Context, owner svc.User) (*Secrets, error) {
-	_, err := entered(ctx, f, "organization.created", "", func(ctx context.Context) (svc.Organization, error) {
-		return f.Identity.CreateOrganization(ctx, owner, svc.OrgSpec{Name: "Acme", Slug: Org})
-	}, func(org svc.Organization) string { return org.ID })
-	if err != nil && svc.CodeOf(err) != svc.CodeConflict {
+func (f *FirstStart) makeFirst(ctx context.Context, owner domain.User) (*Secrets, error) {
+	_, err := entered(ctx, f, "organization.created", "", func(ctx context.Context) (domain.Organization, error) {
+		return f.Identity.CreateOrganization(ctx, owner, domain.OrgSpec{Name: "Acme", Slug: Org})
+	}, func(org domain.Organization) string { return org.ID })
+	if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 		return nil, err
 	}
-	_, err = entered(ctx, f, "app.created", App, func(ctx context.Context) (svc.Application, error) {
-		return f.Applications.Create(ctx, Org, svc.AppSpec{Name: "Web", Slug: App, Platform: "web", Modules: svc.Modules()})
-	}, func(app svc.Application) string { return app.ID })
-	if err != nil && svc.CodeOf(err) != svc.CodeConflict {
+	_, err = entered(ctx, f, "app.created", App, func(ctx context.Context) (domain.Application, error) {
+		return f.Applications.Create(ctx, Org, domain.AppSpec{Name: "Web", Slug: App, Platform: "web", Modules: domain.Modules()})
+	}, func(app domain.Application) string { return app.ID })
+	if err != nil && domain.CodeOf(err) != domain.CodeConflict {
 		return nil, err
 	}
-	ref := svc.AppRef{Org: Org, App: App}
-	if _, err := f.Applications.Update(ctx, ref, svc.AppPatch{AllowedOrigins: &[]string{"*"}}, nil); err != nil {
+	ref := domain.AppRef{Org: Org, App: App}
+	if _, err := f.Applications.Update(ctx, ref, domain.AppPatch{AllowedOrigins: &[]string{"*"}}, nil); err != nil {
 		return nil, err
 	}
 	made := &Secrets{Organization: Org, App: App, URL: f.URL, Keys: map[string]Keys{}}
-	for _, env := range svc.EnvironmentSlugs() {
-		public, publicErr := f.mintFirst(ctx, ref, svc.KeyPublic, env)
-		secret, secretErr := f.mintFirst(ctx, ref, svc.KeySecret, env)
+	for _, env := range domain.EnvironmentSlugs() {
+		public, publicErr := f.mintFirst(ctx, ref, domain.KeyPublic, env)
+		secret, secretErr := f.mintFirst(ctx, ref, domain.KeySecret, env)
 		if err := errors.Join(publicErr, secretErr); err != nil {
 			return nil, err
 		}
 		made.Keys[env] = Keys{Public: public.Reveal(), Secret: secret.Reveal()}
 	}
-	_, err = entered(ctx, f, "token.created", "", func(ctx context.Context) (token svc.Token, err error) {
-		var secret svc.Secret
-		token, secret, err = f.Identity.MintToken(ctx, svc.TokenOwner{User: owner}, svc.TokenSpec{Name: label, Scopes: svc.Scopes()})
+	_, err = entered(ctx, f, "token.created", "", func(ctx context.Context) (token domain.Token, err error) {
+		var secret domain.Secret
+		token, secret, err = f.Identity.MintToken(ctx, domain.TokenOwner{User: owner}, domain.TokenSpec{Name: label, Scopes: domain.Scopes()})
 		made.Token = secret.Reveal()
 		return token, err
-	}, func(token svc.Token) string { return token.ID })
+	}, func(token domain.Token) string { return token.ID })
 	return made, err
 }
 
 // mintFirst creates one of the first start's keys.
-func (f *FirstStart) mintFirst(ctx context.Context, ref svc.AppRef, kind svc.KeyKind, env string) (svc.Secret, error) {
-	var secret svc.Secret
-	_, err := entered(ctx, f, "key.created", ref.App, func(ctx context.Context) (key svc.IngestKey, err error) {
-		key, secret, err = f.Applications.MintKey(ctx, ref, svc.KeySpec{Kind: kind, Environment: env, Label: label})
+func (f *FirstStart) mintFirst(ctx context.Context, ref domain.AppRef, kind domain.KeyKind, env string) (domain.Secret, error) {
+	var secret domain.Secret
+	_, err := entered(ctx, f, "key.created", ref.App, func(ctx context.Context) (key domain.IngestKey, err error) {
+		key, secret, err = f.Applications.MintKey(ctx, ref, domain.KeySpec{Kind: kind, Environment: env, Label: label})
 		return key, err
-	}, func(key svc.IngestKey) string { return key.ID })
+	}, func(key domain.IngestKey) string { return key.ID })
 	return secret, err
 }
 
 // entered creates an object. Its first saved change carries a ledger entry, in the same write.
-func entered[T any](ctx context.Context, f *FirstStart, kind svc.LedgerKind, app string, make func(ctx context.Context) (T, error), idOf func(T) string) (T, error) {
-	entry := svc.LedgerEntry{
+func entered[T any](ctx context.Context, f *FirstStart, kind domain.LedgerKind, app string, make func(ctx context.Context) (T, error), idOf func(T) string) (T, error) {
+	entry := domain.LedgerEntry{
 		At: f.Now(), Org: Org, App: app, Kind: kind, Actor: admin.OperatorActor(), Metadata: []byte(`{"via":"first start"}`),
 	}
-	trail := svc.Trail{ID: rand.Text(), Entries: []svc.LedgerEntry{entry}}
-	carrier := svc.NewCarrier(func() (svc.Trail, bool) { return trail, true })
-	made, err := make(svc.WithCarrier(ctx, carrier))
+	trail := domain.Trail{ID: rand.Text(), Entries: []domain.LedgerEntry{entry}}
+	carrier := domain.NewCarrier(func() (domain.Trail, bool) { return trail, true })
+	made, err := make(domain.WithCarrier(ctx, carrier))
 	if err != nil || carrier.Left() || carrier.Needless() {
 		return made, err
 	}
@@ -246,7 +246,7 @@ func (f *FirstStart) announce(stdout io.Writer, made Secrets) error {
 			return err
 		}
 	}
-	key := made.Keys[svc.DefaultEnvironment]
+	key := made.Keys[domain.DefaultEnvironment]
 	_, err := fmt.Fprintf(stdout, `svc serves %[1]s (operator: http://%[2]s)
 
 Open %[10]s

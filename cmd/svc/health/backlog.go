@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 )
 
 const (
@@ -76,7 +76,7 @@ func (b *Backlog) note(now time.Time, positions map[int][2]int64) {
 }
 
 // Stored records committed positions, so that stored records have no age until the next measurement.
-func (b *Backlog) Stored(positions []svc.LogPosition) {
+func (b *Backlog) Stored(positions []event.LogPosition) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, position := range positions {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // TestReadinessIsTheAgeOfTheOldestRecord follows a node whose store stops accepting blocks, accepts some, and catches
@@ -17,7 +17,7 @@ func TestReadinessIsTheAgeOfTheOldestRecord(t *testing.T) {
 	for _, step := range []struct {
 		at        time.Duration
 		positions map[int][2]int64 // nil if the log does not answer
-		stored    []svc.LogPosition
+		stored    []event.LogPosition
 		age       time.Duration
 		fails     string
 	}{
@@ -36,9 +36,9 @@ func TestReadinessIsTheAgeOfTheOldestRecord(t *testing.T) {
 		{at: 81 * time.Second, positions: map[int][2]int64{1: {9, 9}}},
 		{at: 82 * time.Second, positions: map[int][2]int64{0: {900_000, 900_004}, 1: {9, 11}}},
 		{at: 83 * time.Second, positions: map[int][2]int64{0: {900_000, 900_006}, 1: {9, 11}}, age: time.Second},
-		{at: 83500 * time.Millisecond, stored: []svc.LogPosition{{Partition: 0, Offset: 900_000}, {Partition: 1, Offset: 11}, {Partition: 2, Offset: 3}}, age: 1500 * time.Millisecond},
-		{at: 83600 * time.Millisecond, stored: []svc.LogPosition{{Partition: 0, Offset: 900_004}}, age: 600 * time.Millisecond},
-		{at: 83700 * time.Millisecond, stored: []svc.LogPosition{{Partition: 0, Offset: 900_006}}},
+		{at: 83500 * time.Millisecond, stored: []event.LogPosition{{Partition: 0, Offset: 900_000}, {Partition: 1, Offset: 11}, {Partition: 2, Offset: 3}}, age: 1500 * time.Millisecond},
+		{at: 83600 * time.Millisecond, stored: []event.LogPosition{{Partition: 0, Offset: 900_004}}, age: 600 * time.Millisecond},
+		{at: 83700 * time.Millisecond, stored: []event.LogPosition{{Partition: 0, Offset: 900_006}}},
 	} {
 		now := begun.Add(step.at)
 		if step.positions != nil {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 const (
@@ -197,8 +197,8 @@ func (d *Disk) Admit() error {
 	if !d.low.Load() {
 		return nil
 	}
-	return &svc.Error{
-		Code: svc.CodeUnavailable, Accepted: svc.AcceptedNone, RetryAfter: diskRetry,
+	return &domain.Error{
+		Code: domain.CodeUnavailable, Accepted: domain.AcceptedNone, RetryAfter: diskRetry,
 		Message: "The disk of the server is almost full; nothing was accepted.",
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"svc"
+	"svc/domain"
 )
 
 // shelf is a store that records its calls.
@@ -104,8 +104,8 @@ func TestSpaceHoldsWritesBelowTheFloor(t *testing.T) {
 		if got := s.Ready(t.Context()) != nil; got != step.low || !slices.Equal(store.told, step.told) {
 			t.Errorf("%s: low %t, told %q, want %t, %q", step.name, got, store.told, step.low, step.told)
 		}
-		refused, _ := errors.AsType[*svc.Error](s.Admit())
-		if got := refused != nil && refused.Code == svc.CodeUnavailable && refused.Accepted == svc.AcceptedNone && refused.RetryAfter > 0; got != step.low {
+		refused, _ := errors.AsType[*domain.Error](s.Admit())
+		if got := refused != nil && refused.Code == domain.CodeUnavailable && refused.Accepted == domain.AcceptedNone && refused.RetryAfter > 0; got != step.low {
 			t.Errorf("%s: refused with %v", step.name, refused)
 		}
 	}

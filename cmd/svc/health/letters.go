@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // lettersTime limits the look-up of the dead letters, because readiness does not wait long for it.
@@ -18,7 +18,7 @@ type Letters struct {
 
 // LetterStore counts dead letters by environment.
 type LetterStore interface {
-	CountLetters(ctx context.Context) ([]svc.LetterCount, error)
+	CountLetters(ctx context.Context) ([]ingest.LetterCount, error)
 }
 
 // Waiting returns an error with the number of waiting dead letters, if any. It is a warning: later items do not wait

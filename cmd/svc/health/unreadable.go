@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
 )
 
 // shownUnreadable is the number of owners that a warning names.
@@ -37,7 +37,7 @@ func NewUnreadable(registry prometheus.Registerer, logger *slog.Logger) *Unreada
 }
 
 // Skipped adds an entity that was left out.
-func (u *Unreadable) Skipped(entity svc.Entity, cause error) {
+func (u *Unreadable) Skipped(entity domain.Entity, cause error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	name := entity.Owner + " " + entity.Kind + " " + entity.ID

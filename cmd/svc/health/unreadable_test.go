@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc"
+	"svc/domain"
 )
 
 func TestUnreadableIsToldOnce(t *testing.T) {
@@ -19,8 +19,8 @@ func TestUnreadableIsToldOnce(t *testing.T) {
 		t.Errorf("nothing was left out: %v", err)
 	}
 	for range 3 {
-		u.Skipped(svc.Entity{Owner: "application/acme/web", Kind: "key", ID: "key_1"}, errors.New("unexpected end"))
-		u.Skipped(svc.Entity{Kind: "journal", ID: "77"}, errors.New("unexpected end"))
+		u.Skipped(domain.Entity{Owner: "application/acme/web", Kind: "key", ID: "key_1"}, errors.New("unexpected end"))
+		u.Skipped(domain.Entity{Kind: "journal", ID: "77"}, errors.New("unexpected end"))
 	}
 	want := "2 entities cannot be read and were left out, of application/acme/web, journal 77; the log names each"
 	if err := u.Warning(t.Context()); err == nil || err.Error() != want {

@@ -8,11 +8,11 @@ import (
 	"io"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // longestItem is the longest line that is read as an item: the limit of a request.
-const longestItem = svc.MaxRequestBytes
+const longestItem = event.MaxRequestBytes
 
 // byteOrderMark precedes the files of some editors and exports.
 const byteOrderMark = "\uFEFF"

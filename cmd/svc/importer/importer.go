@@ -14,10 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/accesslog"
 	"svc/cmd/svc/cli"
 	"svc/cmd/svc/settings"
+	"svc/domain"
 )
 
 // importHelp is the help of `svc import`.
@@ -118,7 +118,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return nil
 	case importsLog, importsEvents, importsPeople, importsBilling:
 	default:
-		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log, events, people and billing can%s\n\n%s", args[0], svc.DidYouMean(args[0], "svc import ", []string{importsLog, importsEvents, importsPeople, importsBilling}), importHelp)
+		fmt.Fprintf(stderr, "svc import: %q cannot be imported; access-log, events, people and billing can%s\n\n%s", args[0], domain.DidYouMean(args[0], "svc import ", []string{importsLog, importsEvents, importsPeople, importsBilling}), importHelp)
 		return cli.ErrUsage
 	}
 	flags, err := parseImportFlags(args[0], args[1:], os.LookupEnv)
@@ -147,7 +147,7 @@ type importFlags struct {
 	what string
 	file string
 	url  string
-	key  svc.Secret
+	key  domain.Secret
 	// format is the name of the log's format, empty until it is detected.
 	format string
 	// site is the logged site's scheme and host, empty if unknown.
@@ -215,10 +215,10 @@ func (f *importFlags) chooseKey(key, bootstrap, environment string, lookup func(
 			return err
 		}
 	}
-	if !strings.HasPrefix(key, svc.KeyPrefix(svc.KeySecret, "")) {
+	if !strings.HasPrefix(key, domain.KeyPrefix(domain.KeySecret, "")) {
 		return errors.New("the key is no secret ingest key (svc_sec_…); only those may say which address and user agent an event came from")
 	}
-	f.key = svc.Secret(key)
+	f.key = domain.Secret(key)
 	return nil
 }
 

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/cli"
+	"svc/domain/event"
 )
 
 // fakeIngest answers like the batch endpoint and records the items that it receives.
@@ -157,7 +157,7 @@ func TestImportKeepsTheOrderOfEachVisitor(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantLines(t, stdout, "sent       9000", "skipped    0", "malformed  0", "rejected   0")
-	if fake.largest > svc.MaxBatchItems || fake.requests < 9 {
+	if fake.largest > event.MaxBatchItems || fake.requests < 9 {
 		t.Errorf("%d requests of up to %d items", fake.requests, fake.largest)
 	}
 	last := map[string]time.Time{}

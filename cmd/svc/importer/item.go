@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/accesslog"
+	"svc/domain/event"
 )
 
 // pageItem is one item of a batch (contract 36).
@@ -104,7 +104,7 @@ const (
 
 // fits reports whether an item may be added: a request stays within its limits even before compression.
 func (b *importBatch) fits(item []byte) bool {
-	return len(b.lines) == 0 || len(b.lines) < svc.MaxBatchItems && len(b.body)+len(item)+len(batchTail)+1 <= svc.MaxRequestBytes-1024
+	return len(b.lines) == 0 || len(b.lines) < event.MaxBatchItems && len(b.body)+len(item)+len(batchTail)+1 <= event.MaxRequestBytes-1024
 }
 
 // add appends an item.

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
 	"svc/cmd/svc/accesslog"
+	"svc/domain/event"
 )
 
 // importSenders is the number of concurrent requests. The lines of one visitor always use the same sender, so that they
@@ -142,8 +142,8 @@ func announce(w io.Writer, flags importFlags, survey logSurvey, shift time.Durat
 		fmt.Fprintf(w, "shifted by %s: the last line falls at %s (--align-end %s repeats this import)\n", shift, stamp(end), stamp(end))
 	}
 	switch ahead := time.Until(survey.latest.Add(shift)).Round(time.Second); {
-	case ahead > svc.FutureTolerance:
-		fmt.Fprintf(w, "warning: the log reaches %s into the future; the server moves what is more than %s ahead back to its own time\n", ahead, svc.FutureTolerance)
+	case ahead > event.FutureTolerance:
+		fmt.Fprintf(w, "warning: the log reaches %s into the future; the server moves what is more than %s ahead back to its own time\n", ahead, event.FutureTolerance)
 	case ahead > 0:
 		fmt.Fprintf(w, "the log's latest time is %s ahead; ranges that end now hold all of it by then\n", ahead)
 	}

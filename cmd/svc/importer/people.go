@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // personColumns returns the columns of a file of people that have a meaning; others are traits. Columns that the
@@ -120,8 +120,8 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	if main == "" {
 		return nil, errors.New("the row has no distinctId")
 	}
-	if svc.IsPlaceholderID(main) {
-		return nil, errors.New(svc.PlaceholderProblem("distinctId"))
+	if domain.IsPlaceholderID(main) {
+		return nil, errors.New(domain.PlaceholderProblem("distinctId"))
 	}
 	traits, err := traitsOf(person)
 	if err != nil {
@@ -134,8 +134,8 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	text, _ := json.Marshal(person) // consists of texts
 	identify := map[string]any{"type": "identify", "id": lineID("per_", row, text), "distinctId": main, "traits": traits, "context": map[string]string{"userAgent": "-"}}
 	var skipped error // the row is imported without the ids that identify no person
-	if other := person["anonymousId"]; other != "" && svc.IsPlaceholderID(other) {
-		skipped = errors.New(svc.PlaceholderProblem("anonymousId"))
+	if other := person["anonymousId"]; other != "" && domain.IsPlaceholderID(other) {
+		skipped = errors.New(domain.PlaceholderProblem("anonymousId"))
 	} else if other != "" {
 		identify["anonymousId"] = other
 	}
@@ -146,8 +146,8 @@ func itemsOfPerson(row int64, person map[string]string) ([]importItem, error) {
 	for _, other := range others {
 		switch {
 		case other == main || other == "":
-		case svc.IsPlaceholderID(other):
-			skipped = errors.New(svc.PlaceholderProblem("distinctIds"))
+		case domain.IsPlaceholderID(other):
+			skipped = errors.New(domain.PlaceholderProblem("distinctIds"))
 		default:
 			items = append(items, aliasOf(row, main, other, identify["ts"]))
 		}

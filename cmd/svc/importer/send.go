@@ -15,7 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
 const (
@@ -38,7 +39,7 @@ type ingestClient struct {
 	url string
 	// list sends the items as a list, without the members of a batch.
 	list    bool
-	key     svc.Secret
+	key     domain.Secret
 	http    *http.Client
 	notices notices
 
@@ -46,7 +47,7 @@ type ingestClient struct {
 	noticed time.Time // when a failure was last shown
 }
 
-func newIngestClient(server string, key svc.Secret, notices notices) *ingestClient {
+func newIngestClient(server string, key domain.Secret, notices notices) *ingestClient {
 	transport := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		MaxIdleConnsPerHost: importSenders,
@@ -71,9 +72,9 @@ func (c *ingestClient) sendAll(ctx context.Context, lane <-chan *importBatch, to
 
 // ingestAnswer is the relevant part of an answer, for success and refusal.
 type ingestAnswer struct {
-	Accepted int64           `json:"accepted"`
-	Rejected []svc.Rejection `json:"rejected"`
-	Detail   string          `json:"detail"`
+	Accepted int64              `json:"accepted"`
+	Rejected []ingest.Rejection `json:"rejected"`
+	Detail   string             `json:"detail"`
 }
 
 // send sends one batch, and retries after a pause if another attempt may help. Repeating is safe: the server knows the

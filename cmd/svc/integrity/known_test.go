@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/kafka"
 )
 
@@ -20,7 +20,7 @@ func (s *awayStore) ShardCount() int     { return s.shards }
 func (s *awayStore) Away(shard int) bool { return true }
 func (s *awayStore) Admit(context.Context, int, func(context.Context) error) error {
 	s.asked++
-	return svc.Unavailable("The store", 0)
+	return domain.Unavailable("The store", 0)
 }
 
 // oneLog is a log of one partition, read up to an offset.
@@ -72,7 +72,7 @@ func TestANodeKnowsWhoseDataThisIs(t *testing.T) {
 			err := i.Check(t.Context())
 			switch {
 			case c.waits:
-				if svc.CodeOf(err) != svc.CodeUnavailable || store.asked != 1 || i.FirstStarted() {
+				if domain.CodeOf(err) != domain.CodeUnavailable || store.asked != 1 || i.FirstStarted() {
 					t.Errorf("%v, and the store was asked %d times", err, store.asked)
 				}
 			case !errors.Is(err, c.want) || store.asked != 0:

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"svc"
 	"svc/actors/move"
 	"svc/actors/pipeline"
+	"svc/domain"
 	"svc/http/admin"
 	"svc/storage/clickhouse/moves"
 )
@@ -24,7 +24,7 @@ type Mover struct {
 	Store  Store
 	Stream move.Stream
 	// Environment finds an environment of an application by its address and slug.
-	Environment func(app, slug string) (svc.Environment, error)
+	Environment func(app, slug string) (domain.Environment, error)
 	// Erasing reports whether rows of people of an environment are being removed.
 	Erasing func(environment uint64) bool
 	// Replicated is true if the servers replicate the tables, which copies do not support.
@@ -63,7 +63,7 @@ func (c copies) CopyOf(ctx context.Context, environment uint64, to int) (move.Co
 // Move implements [admin.Moves].
 func (m *Mover) Move(ctx context.Context, spec admin.MoveSpec) (any, error) {
 	if !m.running.TryLock() {
-		return nil, svc.Errorf(svc.CodeConflict, "Another environment is being moved.")
+		return nil, domain.Errorf(domain.CodeConflict, "Another environment is being moved.")
 	}
 	defer m.running.Unlock()
 	environment, err := m.check(spec)
@@ -86,18 +86,18 @@ func (m *Mover) check(spec admin.MoveSpec) (uint64, error) {
 	last := m.Store.ShardCount() - 1
 	switch {
 	case last == 0:
-		return 0, svc.Errorf(svc.CodeConflict, "SVC_CLICKHOUSE_DSN names one store; append another to move environments to.")
+		return 0, domain.Errorf(domain.CodeConflict, "SVC_CLICKHOUSE_DSN names one store; append another to move environments to.")
 	case m.Replicated:
-		return 0, svc.Errorf(svc.CodeConflict, "SVC_CLICKHOUSE_CLUSTER is set, and copies between clusters of replicas are not supported.")
+		return 0, domain.Errorf(domain.CodeConflict, "SVC_CLICKHOUSE_CLUSTER is set, and copies between clusters of replicas are not supported.")
 	case spec.Store == nil || *spec.Store < 0 || *spec.Store > last:
-		return 0, svc.Invalid(svc.FieldError{Field: "store", Code: "invalid_value", Message: fmt.Sprintf("The store is the place of a DSN in SVC_CLICKHOUSE_DSN, from 0 to %d.", last)})
+		return 0, domain.Invalid(domain.FieldError{Field: "store", Code: "invalid_value", Message: fmt.Sprintf("The store is the place of a DSN in SVC_CLICKHOUSE_DSN, from 0 to %d.", last)})
 	}
 	environment, err := m.Environment(spec.App, spec.Environment)
 	if err != nil {
 		return 0, err
 	}
 	if m.Erasing(environment.Number) && m.Store.ShardOf(environment.Number) != *spec.Store {
-		return 0, svc.Errorf(svc.CodeConflict, "An erasure of a person of this environment is under way; move it once that is complete.")
+		return 0, domain.Errorf(domain.CodeConflict, "An erasure of a person of this environment is under way; move it once that is complete.")
 	}
 	return environment.Number, nil
 }
@@ -106,9 +106,9 @@ func (m *Mover) check(spec admin.MoveSpec) (uint64, error) {
 func told(err error) error {
 	switch {
 	case errors.Is(err, pipeline.ErrShared):
-		return svc.Errorf(svc.CodeConflict, "Another node stores items of this shard. Stop all nodes but this one for the time of the move; what is sent meanwhile is taken by this one.")
-	case errors.Is(err, svc.ErrFenced), errors.Is(err, pipeline.ErrUndecided):
-		return svc.Errorf(svc.CodeUnavailable, "The partitions of the log changed hands at the moment of the move, and it is not known yet whether it took place; repeat the command.")
+		return domain.Errorf(domain.CodeConflict, "Another node stores items of this shard. Stop all nodes but this one for the time of the move; what is sent meanwhile is taken by this one.")
+	case errors.Is(err, domain.ErrFenced), errors.Is(err, pipeline.ErrUndecided):
+		return domain.Errorf(domain.CodeUnavailable, "The partitions of the log changed hands at the moment of the move, and it is not known yet whether it took place; repeat the command.")
 	}
 	return err
 }

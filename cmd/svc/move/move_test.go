@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
 	"svc/actors/pipeline"
+	"svc/domain"
 	"svc/http/admin"
 	"svc/storage/clickhouse/moves"
 )
@@ -56,11 +56,11 @@ func mover(hold holding) (*Mover, *stores) {
 	some := &stores{count: 2}
 	return &Mover{
 		Store: some, Stream: hold, Hold: DefaultHold, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
-		Environment: func(app, slug string) (svc.Environment, error) {
+		Environment: func(app, slug string) (domain.Environment, error) {
 			if app != "acme/web" || slug != "production" {
-				return svc.Environment{}, svc.NotFound("environment")
+				return domain.Environment{}, domain.NotFound("environment")
 			}
-			return svc.Environment{Slug: slug, Number: number}, nil
+			return domain.Environment{Slug: slug, Number: number}, nil
 		},
 		Erasing: func(uint64) bool { return false },
 	}, some
@@ -72,7 +72,7 @@ func to(store int) admin.MoveSpec {
 
 // problem is the client's view of an error: its code, and the name of the wrong field, if any.
 func problem(err error) string {
-	var told *svc.Error
+	var told *domain.Error
 	if !errors.As(err, &told) {
 		return fmt.Sprint(err)
 	}
@@ -127,9 +127,9 @@ func TestAShardThatCannotBeHeld(t *testing.T) {
 		want string
 	}{
 		"another node stores": {func(context.Context) error { return fmt.Errorf("holding: %w", pipeline.ErrShared) }, "conflict: Another node stores items of this shard. Stop all nodes but this one"},
-		"the owner changed":   {func(context.Context) error { return fmt.Errorf("holding: %w", svc.ErrFenced) }, "unavailable: The partitions of the log changed hands"},
+		"the owner changed":   {func(context.Context) error { return fmt.Errorf("holding: %w", domain.ErrFenced) }, "unavailable: The partitions of the log changed hands"},
 		"it takes too long":   {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, "unavailable: Nothing was moved: the shard cannot be held for longer than 20s"},
-		"the store went away": {func(context.Context) error { return svc.Errorf(svc.CodeUnavailable, "The store is away.") }, "unavailable: The store is away."},
+		"the store went away": {func(context.Context) error { return domain.Errorf(domain.CodeUnavailable, "The store is away.") }, "unavailable: The store is away."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/cmd/svc/cli"
+	"svc/domain"
 	"svc/http/admin"
 )
 
@@ -86,7 +86,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	spoken := strings.Join(words, " ")
 	call, known := calls()[spoken]
 	if !known {
-		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, svc.DidYouMean(spoken, "svc admin ", append(slices.Sorted(maps.Keys(calls())), "move-environment", "rebuild")), help)
+		fmt.Fprintf(stderr, "svc admin: there is no command %q%s\n\n%s", spoken, domain.DidYouMean(spoken, "svc admin ", append(slices.Sorted(maps.Keys(calls())), "move-environment", "rebuild")), help)
 		return cli.ErrUsage
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
@@ -133,9 +133,9 @@ func parseAdmin(args []string, stdout, stderr io.Writer) (Server, admin.Command,
 	if err := cli.ParseFlags(flags, args, func(w io.Writer) { fmt.Fprint(w, help) }, stdout, stderr); err != nil {
 		return server, command, err
 	}
-	command.Role = svc.Role(*role)
+	command.Role = domain.Role(*role)
 	for _, scope := range strings.Split(*scopes, ",") {
-		command.Scopes = append(command.Scopes, svc.Scope(strings.TrimSpace(scope)))
+		command.Scopes = append(command.Scopes, domain.Scope(strings.TrimSpace(scope)))
 	}
 	return server, command, nil
 }

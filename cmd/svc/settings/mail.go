@@ -5,7 +5,8 @@ import (
 	"net/mail"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/campaign"
 	"svc/http/outbound"
 )
 
@@ -13,21 +14,21 @@ func setMailFrom(c *Config, value string) error {
 	if parsed, err := mail.ParseAddress(value); err != nil || parsed.Address != value {
 		return fmt.Errorf("%q is not an address such as svc@example.com", value)
 	}
-	c.MailFrom = svc.ASCIIAddress(value)
+	c.MailFrom = domain.ASCIIAddress(value)
 	return nil
 }
 
 // setMailDomains sets the domains of campaign senders.
 func setMailDomains(c *Config, value string) error {
-	for _, domain := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if !svc.PlainAddress("svc@" + svc.ASCIIHost(domain)) {
-			return fmt.Errorf("%q is not the domain of an address", domain)
+	for _, d := range strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if !campaign.PlainAddress("svc@" + domain.ASCIIHost(d)) {
+			return fmt.Errorf("%q is not the domain of an address", d)
 		}
-		c.MailDomains = append(c.MailDomains, svc.ASCIIHost(domain))
+		c.MailDomains = append(c.MailDomains, domain.ASCIIHost(d))
 	}
 	if len(c.MailDomains) == 0 {
 		_, domain, _ := strings.Cut(c.MailFrom, "@")
-		c.MailDomains = svc.MailDomains{domain}
+		c.MailDomains = campaign.MailDomains{domain}
 	}
 	return nil
 }
@@ -36,6 +37,6 @@ func setMailServer(c *Config, value string) error {
 	if value == "" {
 		return nil
 	}
-	c.MailServer = svc.Secret(value)
+	c.MailServer = domain.Secret(value)
 	return outbound.CheckServer(value)
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"svc"
 	"svc/cmd/svc/cli"
+	"svc/domain"
 )
 
 // misspelt returns an error for every unknown variable with a name near that of a setting, and the other unknown names
@@ -28,7 +28,7 @@ func misspelt(environment []string) (unread []string, err error) {
 		if !strings.HasPrefix(name, "SVC_") || slices.Contains(known, name) {
 			continue
 		}
-		if question := svc.DidYouMean(name, "", known); question != "" {
+		if question := domain.DidYouMean(name, "", known); question != "" {
 			problems = append(problems, fmt.Errorf("%s is no setting%s", name, question))
 		} else {
 			unread = append(unread, name)

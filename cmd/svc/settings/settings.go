@@ -14,8 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
 	"svc/cluster"
+	"svc/domain"
+	"svc/domain/campaign"
+	"svc/domain/conversation"
 	"svc/storage/clickhouse"
 )
 
@@ -34,8 +36,8 @@ type Config struct {
 	ClickHouseCluster string
 	Partitions        int
 	NodeAddr          string
-	ClusterSecret     svc.Secret
-	MasterKey         svc.Secret
+	ClusterSecret     domain.Secret
+	MasterKey         domain.Secret
 	GeoDB             string
 	RateLimit         int
 	LogLevel          slog.Level
@@ -51,17 +53,17 @@ type Config struct {
 	ErasureDelay      time.Duration
 	BootstrapFile     string
 	ChdbLib           string
-	MonitorAllow      svc.Targets
+	MonitorAllow      domain.Targets
 	Proxies           []netip.Prefix
 	MonitorLeast      time.Duration
 	StripeURL         string
-	MailServer        svc.Secret
+	MailServer        domain.Secret
 	MailFrom          string
-	MailDomains       svc.MailDomains
+	MailDomains       campaign.MailDomains
 	KafkaListen       string
 	StoreListen       string
-	AIProvider        svc.AIProvider
-	AIKey             svc.Secret
+	AIProvider        conversation.AIProvider
+	AIKey             domain.Secret
 	AIModel           string
 	AIBaseURL         string
 }
@@ -99,13 +101,13 @@ func settings() []setting {
 		{"SVC_CLICKHOUSE_CLUSTER", "", "word", "the name by which the servers know the replicas of each shard: tables are replicated among them, and a DSN may list them; empty means servers without replicas", false, setStoreCluster},
 		{"SVC_PARTITIONS", "16", "count", "partitions of the log; fixed once data is there", false, setPartitions},
 		{"SVC_NODE_ADDR", "", "host:port", "where other nodes reach this one; empty runs one node alone", false, address(func(c *Config) *string { return &c.NodeAddr })},
-		{"SVC_CLUSTER_SECRET", "", "text", "shared by the nodes of a cluster, 16 characters or more; needed with SVC_NODE_ADDR", true, func(c *Config, v string) error { c.ClusterSecret = svc.Secret(v); return nil }},
+		{"SVC_CLUSTER_SECRET", "", "text", "shared by the nodes of a cluster, 16 characters or more; needed with SVC_NODE_ADDR", true, func(c *Config, v string) error { c.ClusterSecret = domain.Secret(v); return nil }},
 		{"SVC_KAFKA_LISTEN", "", "host:port", "where the embedded broker serves other nodes too; empty serves this one only", false, address(func(c *Config) *string { return &c.KafkaListen })},
 		{"SVC_CLICKHOUSE_LISTEN", "", "host:port", "where the embedded engine serves other nodes too, without any check of who connects; empty serves this one only", false, address(func(c *Config) *string { return &c.StoreListen })},
-		{"SVC_MASTER_KEY", "", "text", "the vault's key, the same on all nodes; empty makes a key file of mode 0600 in the data directory", true, func(c *Config, v string) error { c.MasterKey = svc.Secret(v); return nil }},
+		{"SVC_MASTER_KEY", "", "text", "the vault's key, the same on all nodes; empty makes a key file of mode 0600 in the data directory", true, func(c *Config, v string) error { c.MasterKey = domain.Secret(v); return nil }},
 		{"SVC_GEO_DB", "", "file", "an MMDB with cities; empty knows countries only", false, text(func(c *Config) *string { return &c.GeoDB })},
 		{"SVC_AI_PROVIDER", "", "word", "gemini, anthropic or openai: who answers the assistant's questions where an organization has no credential of its own", false, setAIProvider},
-		{"SVC_AI_API_KEY", "", "text", "the provider's key; empty leaves the assistant to organizations with their own", true, func(c *Config, v string) error { c.AIKey = svc.Secret(v); return nil }},
+		{"SVC_AI_API_KEY", "", "text", "the provider's key; empty leaves the assistant to organizations with their own", true, func(c *Config, v string) error { c.AIKey = domain.Secret(v); return nil }},
 		{"SVC_AI_MODEL", "", "word", "the model; empty takes the provider's default", false, text(func(c *Config) *string { return &c.AIModel })},
 		{"SVC_AI_BASE_URL", "", "URL", "another address of the provider's API, as its official library takes it", false, setAIBaseURL},
 		{"SVC_RATE_LIMIT", "600", "requests/min", "per access token; 0 switches limits off", false, setRate},
@@ -315,12 +317,12 @@ func setRate(c *Config, value string) error {
 }
 
 func setMonitorAllow(c *Config, value string) (err error) {
-	c.MonitorAllow, err = svc.ParseAllow(value)
+	c.MonitorAllow, err = domain.ParseAllow(value)
 	return err
 }
 
 func setProxies(c *Config, value string) error {
-	proxies, err := svc.ParseAllow(value)
+	proxies, err := domain.ParseAllow(value)
 	c.Proxies = proxies.Allow
 	return err
 }
@@ -345,9 +347,9 @@ func duration(field func(*Config) *time.Duration, least, most time.Duration) fun
 }
 
 func setAIProvider(c *Config, value string) error {
-	c.AIProvider = svc.AIProvider(value)
-	if value != "" && !slices.Contains(svc.AIProviders(), c.AIProvider) {
-		return fmt.Errorf("not one of %v", svc.AIProviders())
+	c.AIProvider = conversation.AIProvider(value)
+	if value != "" && !slices.Contains(conversation.AIProviders(), c.AIProvider) {
+		return fmt.Errorf("not one of %v", conversation.AIProviders())
 	}
 	return nil
 }

@@ -3,7 +3,8 @@ package accounts
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/signin"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -11,11 +12,11 @@ import (
 // Invitations stores the invitations that a person has received.
 type Invitations interface {
 	// Offers returns a person's open invitations.
-	Offers(ctx context.Context, person svc.User) ([]svc.Offer, error)
+	Offers(ctx context.Context, person domain.User) ([]signin.Offer, error)
 	// AcceptOffer makes the person a member; it fails with not_found if there is no open invitation.
-	AcceptOffer(ctx context.Context, person svc.User, org string) (svc.Membership, error)
+	AcceptOffer(ctx context.Context, person domain.User, org string) (domain.Membership, error)
 	// DeclineOffer ends an invitation. It fails in the same case.
-	DeclineOffer(ctx context.Context, person svc.User, org string) error
+	DeclineOffer(ctx context.Context, person domain.User, org string) error
 }
 
 // consoleInvitations serves the console's routes of invitations: an organization makes them, and the invited person
@@ -30,19 +31,19 @@ func consoleInvitationRoutes(ports Ports) []route.Route {
 	invitations := consoleInvitations{members: membersOf(ports), invitations: ports.Invitations, links: ports.Links}
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Write, Ledger: "member.invited", Rate: svc.RateDefault,
-			Summary: "Invite a person, who has 72 hours to accept; the link is mailed, or the answer shows it once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(invitations.create),
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/invitations", Operation: "console.invitations.create", Scope: domain.ScopeAdmin, Permission: domain.PermOrgRead, Role: domain.RoleAdmin, Effect: route.Write, Ledger: "member.invited", Rate: domain.RateDefault,
+			Summary: "Invite a person, who has 72 hours to accept; the link is mailed, or the answer shows it once", Status: 201, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(invitations.create),
 		},
 		{
-			Surface: route.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Addition: true, Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/me/invitations", Operation: "console.invitations.list", Addition: true, Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List the invitations of the signed-in person", Handler: route.Typed(invitations.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Addition: true, Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "member.joined", Codes: []svc.Code{svc.CodeForbidden}, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/me/invitations/{slug}/accept", Operation: "console.invitations.accept", Addition: true, Scope: domain.ScopeWrite, Effect: route.Write, Ledger: "member.joined", Codes: []domain.Code{domain.CodeForbidden}, Rate: domain.RateDefault,
 			Summary: "Accept an invitation and become a member", Handler: route.Typed(invitations.accept),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Addition: true, Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "member.declined", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/me/invitations/{slug}", Operation: "console.invitations.decline", Addition: true, Scope: domain.ScopeWrite, Effect: route.Destructive, Ledger: "member.declined", Rate: domain.RateDefault,
 			Summary: "Decline an invitation", Status: 204, Handler: route.Typed(invitations.decline),
 		},
 	}
@@ -50,9 +51,9 @@ func consoleInvitationRoutes(ports Ports) []route.Route {
 
 // invitationSpec is the body of POST …/invitations.
 type invitationSpec struct {
-	Email string   `json:"email" required:"true" doc:"The person's e-mail address."`
-	Role  svc.Role `json:"role" required:"true"`
-	Name  string   `json:"name" doc:"What to call the person until they accept; a known person keeps the present name."`
+	Email string      `json:"email" required:"true" doc:"The person's e-mail address."`
+	Role  domain.Role `json:"role" required:"true"`
+	Name  string      `json:"name" doc:"What to call the person until they accept; a known person keeps the present name."`
 }
 
 type createInvitation struct {
@@ -60,22 +61,22 @@ type createInvitation struct {
 	Body invitationSpec `body:"json"`
 }
 
-func (c *createInvitation) spec() svc.MemberSpec {
-	return svc.MemberSpec{Email: c.Body.Email, Name: c.Body.Name, Role: c.Body.Role}
+func (c *createInvitation) spec() domain.MemberSpec {
+	return domain.MemberSpec{Email: c.Body.Email, Name: c.Body.Name, Role: c.Body.Role}
 }
 
 // Check applies the rules of members.
-func (c *createInvitation) Check(*route.Call) []svc.FieldError { return c.spec().Validate() }
+func (c *createInvitation) Check(*route.Call) []domain.FieldError { return c.spec().Validate() }
 
 func (c consoleInvitations) create(ctx context.Context, call *route.Call, in createInvitation) (invitationLink, error) {
-	email, _ := svc.NormaliseEmail(in.Body.Email)
+	email, _ := domain.NormaliseEmail(in.Body.Email)
 	seats, err := c.members.members.Seats(ctx, in.Org)
 	if err != nil {
 		return invitationLink{}, err
 	}
 	for i := range seats {
 		if seats[i].Invitation == nil && seats[i].Member.User.Email == email {
-			return invitationLink{}, &svc.Error{Code: svc.CodeConflict, Reason: "already_member", Message: "The person is a member; change the role with PUT …/members/{email}."}
+			return invitationLink{}, &domain.Error{Code: domain.CodeConflict, Reason: "already_member", Message: "The person is a member; change the role with PUT …/members/{email}."}
 		}
 	}
 	seat, err := c.members.offer(ctx, call, in.Org, in.spec())
@@ -95,27 +96,27 @@ func (c consoleInvitations) create(ctx context.Context, call *route.Call, in cre
 
 // invitation is an invitation as the invited person sees it.
 type invitation struct {
-	ID           string           `json:"id"`
-	Organization svc.Organization `json:"organization"`
-	Role         svc.Role         `json:"role"`
-	InvitedBy    string           `json:"invitedBy" doc:"The name of the member who invited the person."`
-	CreatedAt    route.Time       `json:"createdAt"`
-	ExpiresAt    route.Time       `json:"expiresAt"`
+	ID           string              `json:"id"`
+	Organization domain.Organization `json:"organization"`
+	Role         domain.Role         `json:"role"`
+	InvitedBy    string              `json:"invitedBy" doc:"The name of the member who invited the person."`
+	CreatedAt    route.Time          `json:"createdAt"`
+	ExpiresAt    route.Time          `json:"expiresAt"`
 }
 
-func invitationOf(offer *svc.Offer) invitation {
+func invitationOf(offer *signin.Offer) invitation {
 	i := &offer.Invitation
 	return invitation{ID: i.ID, Organization: offer.Organization, Role: i.Role, InvitedBy: i.InvitedBy.Name, CreatedAt: route.Time(i.CreatedAt), ExpiresAt: route.Time(i.ExpiresAt)}
 }
 
-func (c consoleInvitations) list(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[invitation], error) {
+func (c consoleInvitations) list(ctx context.Context, call *route.Call, in api.Paging) (domain.Page[invitation], error) {
 	person, err := api.SignedIn(call)
 	if err != nil {
-		return svc.Page[invitation]{}, err
+		return domain.Page[invitation]{}, err
 	}
 	rows, err := c.invitations.Offers(ctx, person)
 	if err != nil {
-		return svc.Page[invitation]{}, err
+		return domain.Page[invitation]{}, err
 	}
 	return api.PageOfAll(call, api.Convert(rows, invitationOf), in, func(row invitation) string { return row.Organization.Slug })
 }
@@ -136,13 +137,13 @@ type acceptBody struct {
 	Link string `json:"link" doc:"The secret of the invitation's link; a session that the operator opened needs none."`
 }
 
-func (c consoleInvitations) accept(ctx context.Context, call *route.Call, in acceptOffer) (svc.Membership, error) {
+func (c consoleInvitations) accept(ctx context.Context, call *route.Call, in acceptOffer) (domain.Membership, error) {
 	person, err := api.SignedIn(call)
 	if err == nil {
 		err = c.vouch(ctx, call, person, in.Slug, in.Body.Link)
 	}
 	if err != nil {
-		return svc.Membership{}, err
+		return domain.Membership{}, err
 	}
 	call.Concerns(in.Slug)
 	call.About(person.ID)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"svc"
+	"svc/domain"
 	"svc/http/api"
 	"svc/http/route"
 	"svc/http/views"
@@ -15,9 +15,9 @@ import (
 type Ledger interface {
 	// LedgerEntries returns a page, the newest first, and whether more follow. The page contains entries with a
 	// sequence number below before; zero means from the end of the ledger. An empty kind selects all entries.
-	LedgerEntries(ctx context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error)
+	LedgerEntries(ctx context.Context, org string, kind domain.LedgerKind, before uint64, limit int) (page []domain.LedgerEntry, more bool, err error)
 	// CheckLedger verifies the whole ledger.
-	CheckLedger(ctx context.Context, org string) (svc.LedgerCheck, error)
+	CheckLedger(ctx context.Context, org string) (domain.LedgerCheck, error)
 }
 
 // ledger serves the console's routes of ledgers.
@@ -27,11 +27,11 @@ func ledgerRoutes(ports Ports) []route.Route {
 	ledger := ledger{ledger: ports.Ledger}
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/ledger", Operation: "console.ledger.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/ledger", Operation: "console.ledger.list", Scope: domain.ScopeRead, Permission: domain.PermOrgRead, Role: domain.RoleAdmin, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List what was done in the organization, the newest first", Handler: route.Typed(ledger.list),
 		},
 		{
-			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/ledger/check", Operation: "console.ledger.check", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/ledger/check", Operation: "console.ledger.check", Scope: domain.ScopeRead, Permission: domain.PermOrgRead, Role: domain.RoleAdmin, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Go through the whole ledger and say whether it is intact", Handler: route.Typed(ledger.check),
 		},
 	}
@@ -39,20 +39,20 @@ func ledgerRoutes(ports Ports) []route.Route {
 
 // ledgerRow is an entry as the list shows it.
 type ledgerRow struct {
-	Sequence  uint64          `json:"sequence" doc:"Counts the organization's entries from 1, without a gap."`
-	At        route.Time      `json:"at"`
-	Kind      svc.LedgerKind  `json:"kind" open:"true" doc:"What happened, as <area>.<object>.<verb>."`
-	Actor     views.Actor     `json:"actor" doc:"The person who did it, also where an assistant acted for them."`
-	App       *string         `json:"app" doc:"The application's slug."`
-	Subject   *string         `json:"subject" doc:"The id of what it happened to."`
-	Reason    *string         `json:"reason" doc:"Why, in a person's words."`
-	RequestID *string         `json:"requestId"`
-	Metadata  json.RawMessage `json:"metadata"`
-	Previous  string          `json:"previous" doc:"The hash of the entry before."`
-	Hash      string          `json:"hash" doc:"SHA-256 over the entry with the hash before it."`
+	Sequence  uint64            `json:"sequence" doc:"Counts the organization's entries from 1, without a gap."`
+	At        route.Time        `json:"at"`
+	Kind      domain.LedgerKind `json:"kind" open:"true" doc:"What happened, as <area>.<object>.<verb>."`
+	Actor     views.Actor       `json:"actor" doc:"The person who did it, also where an assistant acted for them."`
+	App       *string           `json:"app" doc:"The application's slug."`
+	Subject   *string           `json:"subject" doc:"The id of what it happened to."`
+	Reason    *string           `json:"reason" doc:"Why, in a person's words."`
+	RequestID *string           `json:"requestId"`
+	Metadata  json.RawMessage   `json:"metadata"`
+	Previous  string            `json:"previous" doc:"The hash of the entry before."`
+	Hash      string            `json:"hash" doc:"SHA-256 over the entry with the hash before it."`
 }
 
-func ledgerRowOf(e *svc.LedgerEntry) ledgerRow {
+func ledgerRowOf(e *domain.LedgerEntry) ledgerRow {
 	row := ledgerRow{
 		Sequence: e.Sequence, At: route.Time(e.At), Kind: e.Kind, Actor: views.Actor(e.Actor), App: api.OrNull(e.App), Subject: api.OrNull(e.Subject),
 		Reason: api.OrNull(e.Reason), RequestID: api.OrNull(e.RequestID), Metadata: e.Metadata, Previous: e.Previous, Hash: e.Hash,
@@ -69,20 +69,20 @@ type listLedger struct {
 	Kind string `query:"kind" doc:"Only entries of this kind."`
 }
 
-func (l ledger) list(ctx context.Context, call *route.Call, in listLedger) (svc.Page[ledgerRow], error) {
+func (l ledger) list(ctx context.Context, call *route.Call, in listLedger) (domain.Page[ledgerRow], error) {
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
-		return svc.Page[ledgerRow]{}, err
+		return domain.Page[ledgerRow]{}, err
 	}
 	var before uint64
 	if keyset != nil {
 		if before, err = strconv.ParseUint(keyset[0], 10, 64); err != nil {
-			return svc.Page[ledgerRow]{}, svc.Errorf(svc.CodeInvalidCursor, "The cursor is not of this list.")
+			return domain.Page[ledgerRow]{}, domain.Errorf(domain.CodeInvalidCursor, "The cursor is not of this list.")
 		}
 	}
-	entries, more, err := l.ledger.LedgerEntries(ctx, in.Org, svc.LedgerKind(in.Kind), before, int(in.Limit))
+	entries, more, err := l.ledger.LedgerEntries(ctx, in.Org, domain.LedgerKind(in.Kind), before, int(in.Limit))
 	if err != nil {
-		return svc.Page[ledgerRow]{}, err
+		return domain.Page[ledgerRow]{}, err
 	}
 	return route.PageOf(call, api.Convert(entries, ledgerRowOf), more, func(last ledgerRow) []string { return []string{strconv.FormatUint(last.Sequence, 10)} }), nil
 }

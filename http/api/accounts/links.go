@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 	"svc/http/passkey"
 	"svc/http/route"
 )
@@ -13,32 +15,32 @@ import (
 // Links stores the links by which people without a passkey sign in.
 type Links interface {
 	// NewLink makes a link and returns its secret, once.
-	NewLink(ctx context.Context, link svc.Link) (svc.Secret, error)
+	NewLink(ctx context.Context, link signin.Link) (domain.Secret, error)
 	// Link returns the link of a secret. It fails with unauthorized if the link is expired, spent or unknown.
-	Link(ctx context.Context, secret svc.Secret) (svc.Link, error)
+	Link(ctx context.Context, secret domain.Secret) (signin.Link, error)
 	// SpendLink uses a link up; of several concurrent calls one succeeds.
-	SpendLink(ctx context.Context, secret svc.Secret) error
+	SpendLink(ctx context.Context, secret domain.Secret) error
 	// Enter returns the person of an e-mail address that the operator admits. It ends all sessions and passkeys of the
 	// account that were opened without a proof of the address.
-	Enter(ctx context.Context, email string) (svc.User, error)
+	Enter(ctx context.Context, email string) (domain.User, error)
 	// MayRegister fails with conflict if the person of a link has an account that the link does not open.
-	MayRegister(ctx context.Context, link svc.Link) error
+	MayRegister(ctx context.Context, link signin.Link) error
 	// Register makes the account of an invited person with its first passkey, under the rule of MayRegister.
-	Register(ctx context.Context, link svc.Link, key svc.Passkey) (svc.User, svc.Passkey, error)
+	Register(ctx context.Context, link signin.Link, key conversation.Passkey) (domain.User, conversation.Passkey, error)
 	// ProveAddress notes that a session of a person opened a link that was mailed to the address. If the address was
 	// not proved before, only this session and its passkey remain.
-	ProveAddress(ctx context.Context, person svc.User, session string) error
+	ProveAddress(ctx context.Context, person domain.User, session string) error
 }
 
 // byLink signs in the person of a link that the operator has made. It invalidates the link first: if two people open
 // it, only one is signed in.
-func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret svc.Secret) (session, error) {
+func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret domain.Secret) (session, error) {
 	link, err := c.links.Link(ctx, secret)
 	if err != nil {
 		return session{}, err
 	}
 	if link.Invitation != "" {
-		return session{}, svc.PasskeyRequired("", "An invitation is answered with a passkey.")
+		return session{}, conversation.PasskeyRequired("", "An invitation is answered with a passkey.")
 	}
 	person, err := c.links.Enter(ctx, link.User.Email)
 	if err != nil {
@@ -51,31 +53,31 @@ func (c consoleSessions) byLink(ctx context.Context, call *route.Call, secret sv
 	if err != nil {
 		return session{}, err
 	}
-	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfOperator, Method: svc.SignInLink}, len(keys))
+	return c.open(ctx, call, signin.SessionSpec{Person: person, By: signin.SessionOfOperator, Method: signin.SignInLink}, len(keys))
 }
 
 // offer returns the open invitation that a link accepts by a registration. A person with an account must sign in first:
 // a link that another person has made must not add a passkey to the account.
-func (c consoleSessions) offer(ctx context.Context, link *svc.Link) (svc.Offer, error) {
+func (c consoleSessions) offer(ctx context.Context, link *signin.Link) (signin.Offer, error) {
 	offers, err := c.invitations.Offers(ctx, link.User)
 	if err != nil {
-		return svc.Offer{}, err
+		return signin.Offer{}, err
 	}
-	at := slices.IndexFunc(offers, func(offer svc.Offer) bool { return link.Answers([]svc.Offer{offer}) })
+	at := slices.IndexFunc(offers, func(offer signin.Offer) bool { return link.Answers([]signin.Offer{offer}) })
 	if at < 0 {
-		return svc.Offer{}, svc.Errorf(svc.CodeUnauthorized, "The invitation is over, was withdrawn, or was answered. Ask for another one.")
+		return signin.Offer{}, domain.Errorf(domain.CodeUnauthorized, "The invitation is over, was withdrawn, or was answered. Ask for another one.")
 	}
 	return offers[at], c.links.MayRegister(ctx, *link)
 }
 
 // invited begins the registration that accepts an invitation.
-func (c consoleSessions) invited(ctx context.Context, call *route.Call, party *passkey.Party, secret svc.Secret) (signInChallenge, error) {
+func (c consoleSessions) invited(ctx context.Context, call *route.Call, party *passkey.Party, secret domain.Secret) (signInChallenge, error) {
 	link, err := c.links.Link(ctx, secret)
 	if err != nil {
 		return signInChallenge{}, err
 	}
 	if link.Invitation == "" {
-		return signInChallenge{}, svc.Invalid(svc.FieldError{Field: "link", Code: "invalid_value", Message: "This link signs in by itself."})
+		return signInChallenge{}, domain.Invalid(domain.FieldError{Field: "link", Code: "invalid_value", Message: "This link signs in by itself."})
 	}
 	offer, err := c.offer(ctx, &link)
 	if err != nil {
@@ -97,7 +99,7 @@ func (c consoleSessions) invited(ctx context.Context, call *route.Call, party *p
 // join accepts an invitation: it registers the person with a passkey and makes them a member. The link is spent only
 // after the passkey has been verified.
 func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessionBody) (session, error) {
-	secret := svc.Secret(body.Link)
+	secret := domain.Secret(body.Link)
 	party, err := passkey.NewParty(call.Site())
 	if err != nil {
 		return session{}, err
@@ -107,7 +109,7 @@ func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessi
 		return session{}, err
 	}
 	if problems := checkPasskeyName(body.Name); len(problems) > 0 {
-		return session{}, svc.Invalid(problems...)
+		return session{}, domain.Invalid(problems...)
 	}
 	link, err := c.links.Link(ctx, secret)
 	if err != nil {
@@ -133,27 +135,27 @@ func (c consoleSessions) join(ctx context.Context, call *route.Call, body *sessi
 		return session{}, err
 	}
 	call.Happened("member.joined")
-	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID, Method: svc.SignInInvitation}, 1)
+	return c.open(ctx, call, signin.SessionSpec{Person: person, By: signin.SessionOfPasskey, Passkey: key.ID, Method: signin.SignInInvitation}, 1)
 }
 
 // linkTo returns the address of the console that carries a secret. The part after the # stays in the browser: no server
 // and no log sees it before the page sends it.
-func linkTo(site, what string, secret svc.Secret) string {
+func linkTo(site, what string, secret domain.Secret) string {
 	return site + "/console#" + what + "=" + secret.Reveal()
 }
 
 // vouch refuses to make a person a member if they only have a passkey, unless the link of the invitation shows that it
 // was meant for them. Such a person may have been invited under the address first and made the passkey then, so the
 // address proves nothing.
-func (c consoleInvitations) vouch(ctx context.Context, call *route.Call, person svc.User, org, secret string) error {
-	if secret == "" && call.Grant.Token.Name == svc.SessionOfOperator {
+func (c consoleInvitations) vouch(ctx context.Context, call *route.Call, person domain.User, org, secret string) error {
+	if secret == "" && call.Grant.Token.Name == signin.SessionOfOperator {
 		return nil
 	}
-	refused := &svc.Error{Code: svc.CodeForbidden, Reason: "link_required", Message: "Open the link of the invitation to accept it."}
+	refused := &domain.Error{Code: domain.CodeForbidden, Reason: "link_required", Message: "Open the link of the invitation to accept it."}
 	if secret == "" {
 		return refused
 	}
-	link, err := c.links.Link(ctx, svc.Secret(secret))
+	link, err := c.links.Link(ctx, domain.Secret(secret))
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,7 @@ func (c consoleInvitations) vouch(ctx context.Context, call *route.Call, person 
 	if link.User.Email != person.Email || link.Org != org || !link.Answers(offers) {
 		return refused
 	}
-	if err := c.links.SpendLink(ctx, svc.Secret(secret)); err != nil || !link.Mailed {
+	if err := c.links.SpendLink(ctx, domain.Secret(secret)); err != nil || !link.Mailed {
 		return err
 	}
 	return c.links.ProveAddress(ctx, person, call.Grant.Token.ID)
@@ -175,7 +177,7 @@ type Letters interface {
 	// Admit fails with rate_limited if the organization mails too often, to the address or in total.
 	Admit(org, email string) error
 	// SendInvitation makes one attempt to send.
-	SendInvitation(ctx context.Context, mail svc.InvitationMail) error
+	SendInvitation(ctx context.Context, mail signin.InvitationMail) error
 }
 
 // invitationLink is the answer that shows the link of an invitation, once.
@@ -186,9 +188,9 @@ type invitationLink struct {
 }
 
 // newLink makes the link of an invitation, and mails it if the service can.
-func (c consoleMembers) newLink(ctx context.Context, call *route.Call, invitation *svc.Invitation) (svc.Secret, error) {
-	secret, err := c.links.NewLink(ctx, svc.Link{
-		User: svc.User{Email: invitation.Email}, Invitation: invitation.ID, Org: call.Param("org"), EndsAt: invitation.ExpiresAt, Mailed: c.letters != nil,
+func (c consoleMembers) newLink(ctx context.Context, call *route.Call, invitation *signin.Invitation) (domain.Secret, error) {
+	secret, err := c.links.NewLink(ctx, signin.Link{
+		User: domain.User{Email: invitation.Email}, Invitation: invitation.ID, Org: call.Param("org"), EndsAt: invitation.ExpiresAt, Mailed: c.letters != nil,
 	})
 	if err != nil || c.letters == nil {
 		return secret, err
@@ -197,14 +199,14 @@ func (c consoleMembers) newLink(ctx context.Context, call *route.Call, invitatio
 	if err != nil {
 		return "", err
 	}
-	mail := svc.InvitationMail{Invitation: *invitation, Secret: secret}
+	mail := signin.InvitationMail{Invitation: *invitation, Secret: secret}
 	for _, seat := range seats {
 		if seat.Slug == call.Param("org") {
 			mail.Organization = seat.Organization
 		}
 	}
 	if err := c.letters.SendInvitation(ctx, mail); err != nil {
-		return "", svc.Unavailable("The mail server", time.Minute)
+		return "", domain.Unavailable("The mail server", time.Minute)
 	}
 	return "", nil
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/signin"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -12,16 +13,16 @@ import (
 // Members stores the seats of organizations.
 type Members interface {
 	// Members returns the members of an organization.
-	Members(ctx context.Context, org string) ([]svc.Member, error)
+	Members(ctx context.Context, org string) ([]domain.Member, error)
 	// Seats returns an organization's seats, the taken ones first.
-	Seats(ctx context.Context, org string) ([]svc.Seat, error)
+	Seats(ctx context.Context, org string) ([]signin.Seat, error)
 	// OfferSeat changes the role of a member, or invites the person of an e-mail address. actor is the role of the
-	// member that asks. svc.CheckMemberChange decides, and OfferSeat returns its error.
-	OfferSeat(ctx context.Context, org string, actor svc.Role, by svc.User, spec svc.MemberSpec) (svc.Seat, error)
+	// member that asks. domain.CheckMemberChange decides, and OfferSeat returns its error.
+	OfferSeat(ctx context.Context, org string, actor domain.Role, by domain.User, spec domain.MemberSpec) (signin.Seat, error)
 	// WithdrawSeat withdraws an invitation under the same rule.
-	WithdrawSeat(ctx context.Context, org string, actor svc.Role, email string) (svc.Invitation, error)
+	WithdrawSeat(ctx context.Context, org string, actor domain.Role, email string) (signin.Invitation, error)
 	// RemoveMember removes a member under the same rule.
-	RemoveMember(ctx context.Context, org string, actor svc.Role, email string) error
+	RemoveMember(ctx context.Context, org string, actor domain.Role, email string) error
 }
 
 // consoleMembers serves the console's routes of members.
@@ -40,16 +41,16 @@ func consoleMemberRoutes(ports Ports) []route.Route {
 	members := membersOf(ports)
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/members", Operation: "console.members.list", Scope: svc.ScopeRead, Permission: svc.PermOrgRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/members", Operation: "console.members.list", Scope: domain.ScopeRead, Permission: domain.PermOrgRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List members", Handler: route.Typed(members.list),
 		},
 		{
-			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/members/{email}", Operation: "console.members.put", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "member.updated", Rate: svc.RateDefault,
-			Summary: "Change a member's role, or invite the person, who has 72 hours to accept", Also: 202, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(members.put),
+			Surface: route.Console, Method: "PUT", Path: "/orgs/{org}/members/{email}", Operation: "console.members.put", Scope: domain.ScopeAdmin, Permission: domain.PermOrgRead, Role: domain.RoleAdmin, Effect: route.Destructive, Ledger: "member.updated", Rate: domain.RateDefault,
+			Summary: "Change a member's role, or invite the person, who has 72 hours to accept", Also: 202, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(members.put),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/members/{email}", Operation: "console.members.remove", Scope: svc.ScopeAdmin, Permission: svc.PermOrgRead, Role: svc.RoleAdmin, Effect: route.Destructive, Ledger: "member.removed", Rate: svc.RateDefault,
-			Summary: "Remove a member, or withdraw an invitation", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(members.remove),
+			Surface: route.Console, Method: "DELETE", Path: "/orgs/{org}/members/{email}", Operation: "console.members.remove", Scope: domain.ScopeAdmin, Permission: domain.PermOrgRead, Role: domain.RoleAdmin, Effect: route.Destructive, Ledger: "member.removed", Rate: domain.RateDefault,
+			Summary: "Remove a member, or withdraw an invitation", Status: 204, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(members.remove),
 		},
 	}
 }
@@ -65,7 +66,7 @@ const (
 // member is a seat as answers show it.
 type member struct {
 	User         memberUser   `json:"user"`
-	Role         svc.Role     `json:"role"`
+	Role         domain.Role  `json:"role"`
 	Status       memberStatus `json:"status" open:"true" doc:"active, or invited until the person accepts."`
 	JoinedAt     *route.Time  `json:"joinedAt"`
 	InvitationID *string      `json:"invitationId"`
@@ -79,7 +80,7 @@ type memberUser struct {
 	Name  string  `json:"name"`
 }
 
-func memberOf(seat *svc.Seat) member {
+func memberOf(seat *signin.Seat) member {
 	if i := seat.Invitation; i != nil {
 		return member{User: memberUser{Email: i.Email, Name: i.Name}, Role: i.Role, Status: memberInvited, InvitationID: &i.ID, InvitedUntil: route.TimeOf(&i.ExpiresAt)}
 	}
@@ -92,10 +93,10 @@ type listMembers struct {
 	api.Paging
 }
 
-func (c consoleMembers) list(ctx context.Context, call *route.Call, in listMembers) (svc.Page[member], error) {
+func (c consoleMembers) list(ctx context.Context, call *route.Call, in listMembers) (domain.Page[member], error) {
 	rows, err := c.members.Seats(ctx, in.Org)
 	if err != nil {
-		return svc.Page[member]{}, err
+		return domain.Page[member]{}, err
 	}
 	return api.PageOfAll(call, api.Convert(rows, memberOf), in.Paging, func(row member) string { return row.User.Email })
 }
@@ -112,17 +113,17 @@ type putMember struct {
 
 // memberSpec is the body of PUT …/members/{email}.
 type memberSpec struct {
-	Role svc.Role `json:"role" required:"true"`
-	Name string   `json:"name" doc:"The person's name; a known person keeps the present one where it is absent."`
+	Role domain.Role `json:"role" required:"true"`
+	Name string      `json:"name" doc:"The person's name; a known person keeps the present one where it is absent."`
 }
 
-func (p *putMember) spec() svc.MemberSpec {
-	email, _ := svc.NormaliseEmail(p.Email)
-	return svc.MemberSpec{Email: email, Name: p.Body.Name, Role: p.Body.Role}
+func (p *putMember) spec() domain.MemberSpec {
+	email, _ := domain.NormaliseEmail(p.Email)
+	return domain.MemberSpec{Email: email, Name: p.Body.Name, Role: p.Body.Role}
 }
 
 // Check applies the rules of members.
-func (p *putMember) Check(*route.Call) []svc.FieldError { return p.spec().Validate() }
+func (p *putMember) Check(*route.Call) []domain.FieldError { return p.spec().Validate() }
 
 func (c consoleMembers) put(ctx context.Context, call *route.Call, in putMember) (member, error) {
 	seat, err := c.offer(ctx, call, in.Org, in.spec())
@@ -138,13 +139,13 @@ func (c consoleMembers) put(ctx context.Context, call *route.Call, in putMember)
 
 // offer changes the role of a member, or invites the person. If the service has a mail server, it makes an invitation
 // only if the limits allow its mail.
-func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string, spec svc.MemberSpec) (svc.Seat, error) {
+func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string, spec domain.MemberSpec) (signin.Seat, error) {
 	by, err := api.SignedIn(call)
 	if err != nil {
-		return svc.Seat{}, err
+		return signin.Seat{}, err
 	}
 	if err := c.admit(ctx, org, spec.Email); err != nil {
-		return svc.Seat{}, err
+		return signin.Seat{}, err
 	}
 	seat, err := c.members.OfferSeat(ctx, org, call.Grant.Role, by, spec)
 	switch {
@@ -160,21 +161,21 @@ func (c consoleMembers) offer(ctx context.Context, call *route.Call, org string,
 
 // admit checks whether an invitation may be mailed. A member gets no mail.
 func (c consoleMembers) admit(ctx context.Context, org, address string) error {
-	email, ok := svc.NormaliseEmail(address)
+	email, ok := domain.NormaliseEmail(address)
 	if c.letters == nil || !ok {
 		return nil
 	}
 	members, err := c.members.Members(ctx, org)
-	if err != nil || slices.ContainsFunc(members, func(member svc.Member) bool { return member.User.Email == email }) {
+	if err != nil || slices.ContainsFunc(members, func(member domain.Member) bool { return member.User.Email == email }) {
 		return err
 	}
 	return c.letters.Admit(org, email)
 }
 
 func (c consoleMembers) remove(ctx context.Context, call *route.Call, in memberPath) (route.Empty, error) {
-	email, ok := svc.NormaliseEmail(in.Email)
+	email, ok := domain.NormaliseEmail(in.Email)
 	if !ok {
-		return route.Empty{}, svc.NotFound("member")
+		return route.Empty{}, domain.NotFound("member")
 	}
 	seats, err := c.members.Seats(ctx, in.Org)
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/api"
 	"svc/http/passkey"
 	"svc/http/route"
@@ -29,20 +30,20 @@ func consolePasskeyRoutes(ports Ports) []route.Route {
 	keys := passkeys{ports.Passkeys, ports.Organizations, ports.Sessions, ports.Seal}
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "GET", Path: "/me/passkeys", Operation: "console.passkeys.list", Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/me/passkeys", Operation: "console.passkeys.list", Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List the signed-in person's passkeys", Handler: route.Typed(keys.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/me/passkeys/challenge", Operation: "console.passkeys.challenge", Scope: svc.ScopeWrite, Effect: route.Write, Unrecorded: "a challenge changes nothing", Rate: svc.RateDefault,
-			Summary: "Begin to register a passkey, soon after signing in", Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(keys.challenge),
+			Surface: route.Console, Method: "POST", Path: "/me/passkeys/challenge", Operation: "console.passkeys.challenge", Scope: domain.ScopeWrite, Effect: route.Write, Unrecorded: "a challenge changes nothing", Rate: domain.RateDefault,
+			Summary: "Begin to register a passkey, soon after signing in", Codes: []domain.Code{domain.CodePasskeyRequired, domain.CodeNotAvailable}, Handler: route.Typed(keys.challenge),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/me/passkeys", Operation: "console.passkeys.register", Scope: svc.ScopeWrite, Effect: route.Write, Ledger: "passkey.created", Rate: svc.RateDefault,
-			Summary: "Register a passkey", Status: 201, Codes: []svc.Code{svc.CodeConflict, svc.CodePasskeyRequired, svc.CodeNotAvailable}, Handler: route.Typed(keys.register),
+			Surface: route.Console, Method: "POST", Path: "/me/passkeys", Operation: "console.passkeys.register", Scope: domain.ScopeWrite, Effect: route.Write, Ledger: "passkey.created", Rate: domain.RateDefault,
+			Summary: "Register a passkey", Status: 201, Codes: []domain.Code{domain.CodeConflict, domain.CodePasskeyRequired, domain.CodeNotAvailable}, Handler: route.Typed(keys.register),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/me/passkeys/{id}", Operation: "console.passkeys.remove", Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "passkey.removed", Rate: svc.RateDefault,
-			Summary: "Remove a passkey, soon after signing in", Status: 204, Codes: []svc.Code{svc.CodePasskeyRequired}, Handler: route.Typed(keys.remove),
+			Surface: route.Console, Method: "DELETE", Path: "/me/passkeys/{id}", Operation: "console.passkeys.remove", Scope: domain.ScopeWrite, Effect: route.Destructive, Ledger: "passkey.removed", Rate: domain.RateDefault,
+			Summary: "Remove a passkey, soon after signing in", Status: 204, Codes: []domain.Code{domain.CodePasskeyRequired}, Handler: route.Typed(keys.remove),
 		},
 	}
 }
@@ -56,27 +57,27 @@ type passkeyRow struct {
 	LastUsedAt *route.Time `json:"lastUsedAt"`
 }
 
-func passkeyOf(key *svc.Passkey) passkeyRow {
+func passkeyOf(key *conversation.Passkey) passkeyRow {
 	return passkeyRow{ID: key.ID, Name: key.Name, Host: key.Party, CreatedAt: route.Time(key.CreatedAt), LastUsedAt: route.TimeOf(key.LastUsedAt)}
 }
 
-func (p passkeys) list(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[passkeyRow], error) {
+func (p passkeys) list(ctx context.Context, call *route.Call, in api.Paging) (domain.Page[passkeyRow], error) {
 	person, err := api.SignedIn(call)
 	if err != nil {
-		return svc.Page[passkeyRow]{}, err
+		return domain.Page[passkeyRow]{}, err
 	}
 	keys, err := p.passkeys.Passkeys(ctx, person)
 	if err != nil {
-		return svc.Page[passkeyRow]{}, err
+		return domain.Page[passkeyRow]{}, err
 	}
 	return api.PageOfAll(call, api.Convert(keys, passkeyOf), in, func(row passkeyRow) string { return row.ID })
 }
 
 // freshlySignedIn returns the person of a session that is recent enough to change passkeys.
-func freshlySignedIn(call *route.Call) (svc.User, error) {
+func freshlySignedIn(call *route.Call) (domain.User, error) {
 	person, err := api.SignedIn(call)
-	if err == nil && call.Now.Sub(call.Grant.Token.CreatedAt) >= svc.FreshSession {
-		err = svc.PasskeyRequired("session_too_old", "Sign in again: passkeys are added and removed within ten minutes of signing in.")
+	if err == nil && call.Now.Sub(call.Grant.Token.CreatedAt) >= conversation.FreshSession {
+		err = conversation.PasskeyRequired("session_too_old", "Sign in again: passkeys are added and removed within ten minutes of signing in.")
 	}
 	return person, err
 }
@@ -95,7 +96,7 @@ func (p passkeys) challenge(ctx context.Context, call *route.Call, _ struct{}) (
 		return api.Challenged{}, err
 	}
 	options, state, err := party.Register(p.passkeys.NewCeremonyID(), &passkey.Candidate{
-		Person: person, Handle: p.seal.Seal(sealedHandle, p.sessions.AddressOf(person)), Keys: keys, Purpose: svc.RegistrationPurpose,
+		Person: person, Handle: p.seal.Seal(sealedHandle, p.sessions.AddressOf(person)), Keys: keys, Purpose: conversation.RegistrationPurpose,
 	}, call.Now)
 	if err != nil {
 		return api.Challenged{}, err
@@ -118,11 +119,13 @@ type passkeyBody struct {
 const maxPasskeyName = 100
 
 // Check applies the limits of names.
-func (r *registerPasskey) Check(*route.Call) []svc.FieldError { return checkPasskeyName(r.Body.Name) }
+func (r *registerPasskey) Check(*route.Call) []domain.FieldError {
+	return checkPasskeyName(r.Body.Name)
+}
 
-func checkPasskeyName(name string) []svc.FieldError {
+func checkPasskeyName(name string) []domain.FieldError {
 	if name = strings.TrimSpace(name); name == "" || len(name) > maxPasskeyName {
-		return []svc.FieldError{{Field: "name", Code: "invalid_value", Message: "A name has 1 to 100 bytes."}}
+		return []domain.FieldError{{Field: "name", Code: "invalid_value", Message: "A name has 1 to 100 bytes."}}
 	}
 	return nil
 }
@@ -140,7 +143,7 @@ func (p passkeys) register(ctx context.Context, call *route.Call, in registerPas
 	if err != nil {
 		return passkeyRow{}, err
 	}
-	key, err := party.Registered(person, &state, svc.RegistrationPurpose, in.Body.Credential, call.Now)
+	key, err := party.Registered(person, &state, conversation.RegistrationPurpose, in.Body.Credential, call.Now)
 	if err != nil {
 		return passkeyRow{}, err
 	}

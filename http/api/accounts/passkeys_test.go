@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/api/apitest"
 )
 
 // TestOldSessionsChangeNoPasskeys lets time pass after the sign-in.
 func TestOldSessionsChangeNoPasskeys(t *testing.T) {
-	for age, want := range map[time.Duration]int{0: http.StatusOK, svc.FreshSession - time.Second: http.StatusOK, svc.FreshSession: http.StatusForbidden} {
+	for age, want := range map[time.Duration]int{0: http.StatusOK, conversation.FreshSession - time.Second: http.StatusOK, conversation.FreshSession: http.StatusForbidden} {
 		now := apitest.Noon()
 		world := apitest.NewMemory(func() time.Time { return now }).Fill(t)
 		now = now.Add(age)

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 	"svc/http/api"
 	"svc/http/passkey"
 	"svc/http/route"
@@ -15,24 +17,24 @@ import (
 // Sessions opens and ends console sessions.
 type Sessions interface {
 	// OpenSession makes a session. It fails with not_found if its passkey was removed meanwhile.
-	OpenSession(ctx context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error)
+	OpenSession(ctx context.Context, spec signin.SessionSpec) (domain.Token, domain.Secret, error)
 	// EndSession ends a session. It succeeds for a session that has ended or is unknown.
-	EndSession(ctx context.Context, secret svc.Secret) error
+	EndSession(ctx context.Context, secret domain.Secret) error
 	// Sessions lists the sessions of a person, the newest first.
-	Sessions(ctx context.Context, person svc.User) ([]svc.ConsoleSession, error)
+	Sessions(ctx context.Context, person domain.User) ([]signin.ConsoleSession, error)
 	// EndSessionOf ends a session of a person; it fails with not_found if the person has no session with the id.
-	EndSessionOf(ctx context.Context, person svc.User, id string) error
+	EndSessionOf(ctx context.Context, person domain.User, id string) error
 	// EndOtherSessions ends all sessions of a person but one.
-	EndOtherSessions(ctx context.Context, person svc.User, except string) error
+	EndOtherSessions(ctx context.Context, person domain.User, except string) error
 	// NoteSignIn notes a failed sign-in; OpenSession notes a successful one. SignIns lists both, the newest first.
-	NoteSignIn(ctx context.Context, person svc.User, signIn svc.SignIn) error
-	SignIns(ctx context.Context, person svc.User) ([]svc.SignIn, error)
+	NoteSignIn(ctx context.Context, person domain.User, signIn signin.SignIn) error
+	SignIns(ctx context.Context, person domain.User) ([]signin.SignIn, error)
 	// AddressOf returns a handle of a person, of 32 bytes; PersonAt finds the person by it.
-	AddressOf(person svc.User) []byte
+	AddressOf(person domain.User) []byte
 	// PersonAt returns the person of a handle, or not_found.
-	PersonAt(ctx context.Context, address []byte) (svc.User, error)
+	PersonAt(ctx context.Context, address []byte) (domain.User, error)
 	// SpendCeremony notes that a challenge was answered; a second call fails with passkey_required.
-	SpendCeremony(ctx context.Context, person svc.User, ceremony *svc.Ceremony) error
+	SpendCeremony(ctx context.Context, person domain.User, ceremony *conversation.Ceremony) error
 }
 
 // Seal encrypts values that the service hands to a client and must get back unchanged.
@@ -65,15 +67,15 @@ func consoleSessionRoutes(ports Ports) []route.Route {
 	sessions := consoleSessions{ports.Sessions, ports.Links, ports.Invitations, ports.Passkeys, ports.Organizations, ports.Seal, ports.Client}
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "POST", Path: "/sessions/challenge", Operation: "console.sessions.challenge", Open: true, Effect: route.Write, Unrecorded: "a challenge changes nothing", Rate: svc.RateDefault,
-			Summary: "Begin to sign in with a passkey, or to answer an invitation by registering one", Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable, svc.CodeConflict}, Handler: route.Typed(sessions.challenge),
+			Surface: route.Console, Method: "POST", Path: "/sessions/challenge", Operation: "console.sessions.challenge", Open: true, Effect: route.Write, Unrecorded: "a challenge changes nothing", Rate: domain.RateDefault,
+			Summary: "Begin to sign in with a passkey, or to answer an invitation by registering one", Codes: []domain.Code{domain.CodePasskeyRequired, domain.CodeNotAvailable, domain.CodeConflict}, Handler: route.Typed(sessions.challenge),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/sessions", Operation: "console.sessions.create", Open: true, Effect: route.Write, Ledger: "session.opened", Rate: svc.RateDefault,
-			Summary: "Sign in: by a passkey, by a link of the operator, or by an invitation and a new passkey", Status: 201, Codes: []svc.Code{svc.CodePasskeyRequired, svc.CodeNotAvailable, svc.CodeConflict}, Handler: route.Typed(sessions.create),
+			Surface: route.Console, Method: "POST", Path: "/sessions", Operation: "console.sessions.create", Open: true, Effect: route.Write, Ledger: "session.opened", Rate: domain.RateDefault,
+			Summary: "Sign in: by a passkey, by a link of the operator, or by an invitation and a new passkey", Status: 201, Codes: []domain.Code{domain.CodePasskeyRequired, domain.CodeNotAvailable, domain.CodeConflict}, Handler: route.Typed(sessions.create),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/sessions", Operation: "console.sessions.delete", Open: true, Effect: route.Destructive, Unrecorded: "signing out gives up what a session could do", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/sessions", Operation: "console.sessions.delete", Open: true, Effect: route.Destructive, Unrecorded: "signing out gives up what a session could do", Rate: domain.RateDefault,
 			Summary: "Sign out", Status: 204, Handler: route.Typed(sessions.end),
 		},
 	}
@@ -101,7 +103,7 @@ func (c consoleSessions) challenge(ctx context.Context, call *route.Call, in beg
 		return signInChallenge{}, err
 	}
 	if in.Body.Link != "" {
-		return c.invited(ctx, call, party, svc.Secret(in.Body.Link))
+		return c.invited(ctx, call, party, domain.Secret(in.Body.Link))
 	}
 	options, state, err := party.SignIn(c.passkeys.NewCeremonyID(), call.Now)
 	if err != nil {
@@ -112,7 +114,7 @@ func (c consoleSessions) challenge(ctx context.Context, call *route.Call, in beg
 }
 
 // ask hands a challenge out and stores nothing.
-func (c consoleSessions) ask(options json.RawMessage, state *svc.Ceremony) (api.Challenged, error) {
+func (c consoleSessions) ask(options json.RawMessage, state *conversation.Ceremony) (api.Challenged, error) {
 	encoded, err := json.Marshal(state)
 	if err != nil {
 		return api.Challenged{}, err
@@ -122,13 +124,13 @@ func (c consoleSessions) ask(options json.RawMessage, state *svc.Ceremony) (api.
 }
 
 // asked returns a challenge that was handed out.
-func (c consoleSessions) asked(sealed string) (state svc.Ceremony, err error) {
+func (c consoleSessions) asked(sealed string) (state conversation.Ceremony, err error) {
 	encoded, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err == nil {
 		encoded, err = c.seal.Open(sealedCeremony, encoded)
 	}
 	if err != nil || json.Unmarshal(encoded, &state) != nil {
-		return state, svc.PasskeyRequired("challenge_over", "The challenge is not one of this service; begin again.")
+		return state, conversation.PasskeyRequired("challenge_over", "The challenge is not one of this service; begin again.")
 	}
 	return state, nil
 }
@@ -147,13 +149,13 @@ type sessionBody struct {
 
 // session is a console session as its person sees it.
 type session struct {
-	User      svc.User   `json:"user"`
-	ExpiresAt route.Time `json:"expiresAt"`
-	Passkeys  int        `json:"passkeys" doc:"How many passkeys the person has."`
+	User      domain.User `json:"user"`
+	ExpiresAt route.Time  `json:"expiresAt"`
+	Passkeys  int         `json:"passkeys" doc:"How many passkeys the person has."`
 }
 
 func (c consoleSessions) create(ctx context.Context, call *route.Call, in createSession) (session, error) {
-	answered, link := len(in.Body.Credential) > 0, svc.Secret(in.Body.Link)
+	answered, link := len(in.Body.Credential) > 0, domain.Secret(in.Body.Link)
 	switch {
 	case link != "" && answered:
 		return c.join(ctx, call, &in.Body)
@@ -162,7 +164,7 @@ func (c consoleSessions) create(ctx context.Context, call *route.Call, in create
 	case answered:
 		return c.byPasskey(ctx, call, &in.Body)
 	default:
-		return session{}, svc.Invalid(svc.FieldError{Field: "credential", Code: "missing_value", Message: "Send the answer of a passkey, or the secret of a link."})
+		return session{}, domain.Invalid(domain.FieldError{Field: "credential", Code: "missing_value", Message: "Send the answer of a passkey, or the secret of a link."})
 	}
 }
 
@@ -185,22 +187,22 @@ func (c consoleSessions) byPasskey(ctx context.Context, call *route.Call, body *
 		return session{}, unknownPasskey()
 	}
 	person, err := c.sessions.PersonAt(ctx, address)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return session{}, unknownPasskey()
 	}
 	if err != nil {
 		return session{}, err
 	}
 	opened, err := c.asPerson(ctx, call, party, person, &state, body)
-	if refusal, ok := errors.AsType[*svc.Error](err); ok && refusal.Code == svc.CodePasskeyRequired {
+	if refusal, ok := errors.AsType[*domain.Error](err); ok && refusal.Code == domain.CodePasskeyRequired {
 		device, place := c.client.of(call)
-		_ = c.sessions.NoteSignIn(ctx, person, svc.SignIn{Method: svc.SignInPasskey, Device: device, Place: place, Failure: refusal.Reason}) // The caller gets the refusal; an error of this note does not replace it.
+		_ = c.sessions.NoteSignIn(ctx, person, signin.SignIn{Method: signin.SignInPasskey, Device: device, Place: place, Failure: refusal.Reason}) // The caller gets the refusal; an error of this note does not replace it.
 	}
 	return opened, err
 }
 
 // asPerson signs in a person after verifying their passkey.
-func (c consoleSessions) asPerson(ctx context.Context, call *route.Call, party *passkey.Party, person svc.User, state *svc.Ceremony, body *sessionBody) (session, error) {
+func (c consoleSessions) asPerson(ctx context.Context, call *route.Call, party *passkey.Party, person domain.User, state *conversation.Ceremony, body *sessionBody) (session, error) {
 	keys, err := c.passkeys.Passkeys(ctx, person)
 	if err != nil {
 		return session{}, err
@@ -212,23 +214,23 @@ func (c consoleSessions) asPerson(ctx context.Context, call *route.Call, party *
 	if err := c.sessions.SpendCeremony(ctx, person, state); err != nil {
 		return session{}, err
 	}
-	if err := c.passkeys.UsePasskey(ctx, person, key); svc.CodeOf(err) == svc.CodeNotFound {
+	if err := c.passkeys.UsePasskey(ctx, person, key); domain.CodeOf(err) == domain.CodeNotFound {
 		return session{}, unknownPasskey()
 	} else if err != nil {
 		return session{}, err
 	}
-	return c.open(ctx, call, svc.SessionSpec{Person: person, By: svc.SessionOfPasskey, Passkey: key.ID, Method: svc.SignInPasskey}, len(keys))
+	return c.open(ctx, call, signin.SessionSpec{Person: person, By: signin.SessionOfPasskey, Passkey: key.ID, Method: signin.SignInPasskey}, len(keys))
 }
 
 func unknownPasskey() error {
-	return svc.PasskeyRequired("passkey_unknown", "The passkey is not known here: it was removed, or it was made before passkeys signed people in. Sign in by a link of the operator (svc admin link), and register it again.")
+	return conversation.PasskeyRequired("passkey_unknown", "The passkey is not known here: it was removed, or it was made before passkeys signed people in. Sign in by a link of the operator (svc admin link), and register it again.")
 }
 
 // open makes a session of an authenticated person and sets its cookie in the browser.
-func (c consoleSessions) open(ctx context.Context, call *route.Call, spec svc.SessionSpec, passkeys int) (session, error) {
+func (c consoleSessions) open(ctx context.Context, call *route.Call, spec signin.SessionSpec, passkeys int) (session, error) {
 	spec.Device, spec.Place = c.client.of(call)
 	token, secret, err := c.sessions.OpenSession(ctx, spec)
-	if svc.CodeOf(err) == svc.CodeNotFound {
+	if domain.CodeOf(err) == domain.CodeNotFound {
 		return session{}, unknownPasskey()
 	}
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 	"svc/http/api/apitest"
 	"svc/http/passkey/passkeytest"
 	"svc/http/route"
@@ -89,7 +90,7 @@ func enrol(t *testing.T, memory *apitest.Memory, world apitest.World, email stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, secret, err := memory.OpenSession(t.Context(), svc.SessionSpec{Person: person, By: svc.SessionOfOperator})
+	_, secret, err := memory.OpenSession(t.Context(), signin.SessionSpec{Person: person, By: signin.SessionOfOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func TestAPasskeySignsIn(t *testing.T) {
 			return answer(begun, device.Get(options(t, begun)))
 		},
 		"an answer that is late": func(begun map[string]any) map[string]any {
-			now = now.Add(svc.CeremonyTime)
+			now = now.Add(conversation.CeremonyTime)
 			return answer(begun, device.Get(options(t, begun)))
 		},
 	} {
@@ -193,7 +194,7 @@ func (b *browser) registration(memory *apitest.Memory, world apitest.World) map[
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	_, secret, err := memory.OpenSession(b.t.Context(), svc.SessionSpec{Person: ada, By: svc.SessionOfOperator})
+	_, secret, err := memory.OpenSession(b.t.Context(), signin.SessionSpec{Person: ada, By: signin.SessionOfOperator})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestALinkOfTheOperatorServesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	link := func() map[string]any {
-		secret, err := memory.NewLink(t.Context(), svc.Link{User: ada, EndsAt: now.Add(svc.SetupTime)})
+		secret, err := memory.NewLink(t.Context(), signin.Link{User: ada, EndsAt: now.Add(signin.SetupTime)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +230,7 @@ func TestALinkOfTheOperatorServesOnce(t *testing.T) {
 		t.Errorf("a link as a token: %d", refused.Code)
 	}
 	late := link()
-	now = now.Add(svc.SetupTime)
+	now = now.Add(signin.SetupTime)
 	(&browser{t: t, world: world.Handler}).want(401, "", "POST", sessions, late)
 	(&browser{t: t, world: world.Handler}).want(401, "", "POST", sessions, map[string]any{"link": "svc_lnk_nonsense"})
 	(&browser{t: t, world: world.Handler}).want(400, "", "POST", sessions, map[string]any{})

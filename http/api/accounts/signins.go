@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/signin"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -31,19 +32,19 @@ func ownSessionRoutes(ports Ports) []route.Route {
 	own := ownSessions{ports.Sessions, ports.Organizations}
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "GET", Path: "/me/sessions", Operation: "console.me.sessions.list", Addition: true, Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/me/sessions", Operation: "console.me.sessions.list", Addition: true, Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List the console sessions of the signed-in person, the newest first", Handler: route.Typed(own.list),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/me/sessions/{id}", Operation: "console.me.sessions.end", Addition: true, Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "session.ended", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/me/sessions/{id}", Operation: "console.me.sessions.end", Addition: true, Scope: domain.ScopeWrite, Effect: route.Destructive, Ledger: "session.ended", Rate: domain.RateDefault,
 			Summary: "End a console session", Status: 204, Handler: route.Typed(own.end),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/me/sessions", Operation: "console.me.sessions.endOthers", Addition: true, Scope: svc.ScopeWrite, Effect: route.Destructive, Ledger: "session.ended", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/me/sessions", Operation: "console.me.sessions.endOthers", Addition: true, Scope: domain.ScopeWrite, Effect: route.Destructive, Ledger: "session.ended", Rate: domain.RateDefault,
 			Summary: "End all console sessions of the person except this one", Status: 204, Handler: route.Typed(own.endOthers),
 		},
 		{
-			Surface: route.Console, Method: "GET", Path: "/me/signins", Operation: "console.me.signins.list", Addition: true, Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/me/signins", Operation: "console.me.signins.list", Addition: true, Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List the last 50 sign-ins of the person and those that failed, the newest first", Handler: route.Typed(own.signIns),
 		},
 	}
@@ -62,16 +63,16 @@ type ownSession struct {
 	ExpiresAt  route.Time `json:"expiresAt"`
 }
 
-func (o ownSessions) list(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[ownSession], error) {
+func (o ownSessions) list(ctx context.Context, call *route.Call, in api.Paging) (domain.Page[ownSession], error) {
 	person, err := api.SignedIn(call)
 	if err != nil {
-		return svc.Page[ownSession]{}, err
+		return domain.Page[ownSession]{}, err
 	}
 	rows, err := o.sessions.Sessions(ctx, person)
 	if err != nil {
-		return svc.Page[ownSession]{}, err
+		return domain.Page[ownSession]{}, err
 	}
-	return newestFirst(call, api.Convert(rows, func(s *svc.ConsoleSession) ownSession {
+	return newestFirst(call, api.Convert(rows, func(s *signin.ConsoleSession) ownSession {
 		row := ownSession{
 			ID: s.ID, Current: s.ID == call.Grant.Token.ID, By: s.By, Device: s.Device, Place: s.Place,
 			CreatedAt: route.Time(s.CreatedAt), LastUsedAt: route.Time(s.LastUsedAt), ExpiresAt: route.Time(s.ExpiresAt),
@@ -84,10 +85,10 @@ func (o ownSessions) list(ctx context.Context, call *route.Call, in api.Paging) 
 }
 
 // newestFirst makes a page of rows. The ids of the rows grow with time.
-func newestFirst[Row any](call *route.Call, rows []Row, in api.Paging, id func(Row) string) (svc.Page[Row], error) {
+func newestFirst[Row any](call *route.Call, rows []Row, in api.Paging, id func(Row) string) (domain.Page[Row], error) {
 	after, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
-		return svc.Page[Row]{}, err
+		return domain.Page[Row]{}, err
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return strings.Compare(id(b), id(a)) })
 	if after != nil {
@@ -127,25 +128,25 @@ func (o ownSessions) endOthers(ctx context.Context, call *route.Call, _ struct{}
 
 // signInRow is a sign-in as its person sees it.
 type signInRow struct {
-	ID        string           `json:"id"`
-	At        route.Time       `json:"at"`
-	Method    svc.SignInMethod `json:"method" open:"true"`
-	Device    string           `json:"device"`
-	Place     string           `json:"place"`
-	Succeeded bool             `json:"succeeded"`
-	Reason    *string          `json:"reason" doc:"Why it failed; null if it succeeded."`
+	ID        string              `json:"id"`
+	At        route.Time          `json:"at"`
+	Method    signin.SignInMethod `json:"method" open:"true"`
+	Device    string              `json:"device"`
+	Place     string              `json:"place"`
+	Succeeded bool                `json:"succeeded"`
+	Reason    *string             `json:"reason" doc:"Why it failed; null if it succeeded."`
 }
 
-func (o ownSessions) signIns(ctx context.Context, call *route.Call, in api.Paging) (svc.Page[signInRow], error) {
+func (o ownSessions) signIns(ctx context.Context, call *route.Call, in api.Paging) (domain.Page[signInRow], error) {
 	person, err := api.SignedIn(call)
 	if err != nil {
-		return svc.Page[signInRow]{}, err
+		return domain.Page[signInRow]{}, err
 	}
 	rows, err := o.sessions.SignIns(ctx, person)
 	if err != nil {
-		return svc.Page[signInRow]{}, err
+		return domain.Page[signInRow]{}, err
 	}
-	return newestFirst(call, api.Convert(rows, func(s *svc.SignIn) signInRow {
+	return newestFirst(call, api.Convert(rows, func(s *signin.SignIn) signInRow {
 		row := signInRow{ID: s.ID, At: route.Time(s.At), Method: s.Method, Device: s.Device, Place: s.Place, Succeeded: s.Failure == ""}
 		if s.Failure != "" {
 			row.Reason = &s.Failure

@@ -5,7 +5,8 @@ import (
 	"net/http"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -13,16 +14,16 @@ import (
 // Alerts stores the alert rules, incidents and channels of applications.
 type Alerts interface {
 	// Rules returns an application's alert rules with their states.
-	Rules(ctx context.Context, ref svc.AppRef) ([]svc.AlertRow, error)
+	Rules(ctx context.Context, ref domain.AppRef) ([]alert.Row, error)
 	// PutRule makes a rule of an environment, or changes the rule with an id; the zero environment means the rule's
 	// own. It fails with not_found if no rule has the id. It fails with invalid_request if the specification is invalid
 	// or names an unknown channel, or if the rule belongs to another environment.
-	PutRule(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch) (svc.AlertRow, error)
-	DeleteRule(ctx context.Context, ref svc.AppRef, id string) error
+	PutRule(ctx context.Context, ref domain.AppRef, id string, env domain.Environment, patch alert.Patch) (alert.Row, error)
+	DeleteRule(ctx context.Context, ref domain.AppRef, id string) error
 	// Acknowledge and Resolve fail with not_found if no rule's latest incident has the id, and with
 	// conflict if the incident's status does not allow it.
-	Acknowledge(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
-	Resolve(ctx context.Context, ref svc.AppRef, id string, by svc.LedgerActor) (svc.Incident, error)
+	Acknowledge(ctx context.Context, ref domain.AppRef, id string, by domain.LedgerActor) (alert.Incident, error)
+	Resolve(ctx context.Context, ref domain.AppRef, id string, by domain.LedgerActor) (alert.Incident, error)
 }
 
 // alerts serves the routes of alert rules.
@@ -32,15 +33,15 @@ func alertRoutes(ports Ports) []route.Route { //nolint:dupl // rows of a table l
 	alerts := alerts{ports.Alerts}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.list", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "Alert rules", Handler: route.Typed(alerts.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "alert.updated", Rate: svc.RateDefault,
-			Summary: "Create an alert rule, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(alerts.put),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts", Operation: "alerts.put", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.Write, Ledger: "alert.updated", Rate: domain.RateDefault,
+			Summary: "Create an alert rule, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(alerts.put),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/alerts/{id}", Operation: "alerts.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Ledger: "alert.deleted", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/alerts/{id}", Operation: "alerts.delete", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.Destructive, Ledger: "alert.deleted", Rate: domain.RateDefault,
 			Summary: "Delete an alert rule; its incident is resolved", Status: 204, Handler: route.Typed(alerts.delete),
 		},
 	}
@@ -48,31 +49,31 @@ func alertRoutes(ports Ports) []route.Route { //nolint:dupl // rows of a table l
 
 // alertRule is a rule as answers show it (contract 63).
 type alertRule struct {
-	ID                string             `json:"id"`
-	Name              string             `json:"name"`
-	Kind              svc.AlertKind      `json:"kind" open:"true"`
-	Threshold         float64            `json:"threshold"`
-	Comparator        string             `json:"comparator"`
-	WindowMinutes     int                `json:"windowMinutes"`
-	CooldownMinutes   int                `json:"cooldownMinutes"`
-	Severity          string             `json:"severity"`
-	Condition         svc.AlertCondition `json:"condition"`
-	ChannelIDs        []string           `json:"channelIds"`
-	Enabled           bool               `json:"enabled"`
-	ForMinutes        int                `json:"forMinutes"`
-	RecoveryThreshold *float64           `json:"recoveryThreshold"`
-	NoData            string             `json:"noData"`
-	Environment       string             `json:"environment"`
-	State             svc.AlertStateWord `json:"state" open:"true" observed:"true" doc:"ok, pending, firing or no_data."`
-	LastEvaluatedAt   *route.Time        `json:"lastEvaluatedAt" observed:"true"`
-	LastValue         *float64           `json:"lastValue" observed:"true"`
-	LastFiredAt       *route.Time        `json:"lastFiredAt" observed:"true"`
-	SuppressedUntil   *route.Time        `json:"suppressedUntil" observed:"true" doc:"Until then the service's own outage lies in the rule's window; values that are too small are not trusted."`
-	CreatedAt         route.Time         `json:"createdAt"`
-	UpdatedAt         route.Time         `json:"updatedAt"`
+	ID                string          `json:"id"`
+	Name              string          `json:"name"`
+	Kind              alert.Kind      `json:"kind" open:"true"`
+	Threshold         float64         `json:"threshold"`
+	Comparator        string          `json:"comparator"`
+	WindowMinutes     int             `json:"windowMinutes"`
+	CooldownMinutes   int             `json:"cooldownMinutes"`
+	Severity          string          `json:"severity"`
+	Condition         alert.Condition `json:"condition"`
+	ChannelIDs        []string        `json:"channelIds"`
+	Enabled           bool            `json:"enabled"`
+	ForMinutes        int             `json:"forMinutes"`
+	RecoveryThreshold *float64        `json:"recoveryThreshold"`
+	NoData            string          `json:"noData"`
+	Environment       string          `json:"environment"`
+	State             alert.StateWord `json:"state" open:"true" observed:"true" doc:"ok, pending, firing or no_data."`
+	LastEvaluatedAt   *route.Time     `json:"lastEvaluatedAt" observed:"true"`
+	LastValue         *float64        `json:"lastValue" observed:"true"`
+	LastFiredAt       *route.Time     `json:"lastFiredAt" observed:"true"`
+	SuppressedUntil   *route.Time     `json:"suppressedUntil" observed:"true" doc:"Until then the service's own outage lies in the rule's window; values that are too small are not trusted."`
+	CreatedAt         route.Time      `json:"createdAt"`
+	UpdatedAt         route.Time      `json:"updatedAt"`
 }
 
-func alertRuleOf(r *svc.AlertRow) alertRule {
+func alertRuleOf(r *alert.Row) alertRule {
 	row := alertRule{
 		ID: r.ID, Name: r.Name, Kind: r.Kind, Threshold: r.Threshold, Comparator: r.Comparator, WindowMinutes: r.WindowMinutes, CooldownMinutes: r.CooldownMinutes,
 		Severity: r.Severity, Condition: r.Condition.Of(r.Kind), ChannelIDs: r.ChannelIDs, Enabled: r.Enabled, ForMinutes: r.ForMinutes, RecoveryThreshold: r.RecoveryThreshold,
@@ -96,13 +97,13 @@ type listAlerts struct {
 	Env api.EachEnv `query:"env" all:"all" doc:"The environment of the rules; all shows those of every environment."`
 }
 
-func (a alerts) list(ctx context.Context, call *route.Call, in listAlerts) (svc.Page[alertRule], error) {
+func (a alerts) list(ctx context.Context, call *route.Call, in listAlerts) (domain.Page[alertRule], error) {
 	all, err := a.alerts.Rules(ctx, call.Ref())
 	if err != nil {
-		return svc.Page[alertRule]{}, err
+		return domain.Page[alertRule]{}, err
 	}
 	if slug := in.Env.Slug; slug != "" {
-		all = slices.DeleteFunc(all, func(row svc.AlertRow) bool { return row.Environment != slug })
+		all = slices.DeleteFunc(all, func(row alert.Row) bool { return row.Environment != slug })
 	}
 	return api.PageOfAll(call, api.Convert(all, alertRuleOf), in.Paging, func(row alertRule) string { return row.ID })
 }
@@ -114,7 +115,7 @@ type boundEnv struct {
 }
 
 // Parse finds the environment.
-func (e *boundEnv) Parse(call *route.Call, words []string) []svc.FieldError {
+func (e *boundEnv) Parse(call *route.Call, words []string) []domain.FieldError {
 	e.given = len(words) > 0
 	return e.Env.Parse(call, words)
 }
@@ -157,11 +158,11 @@ type conditionBody struct {
 	Regressions *bool              `json:"regressions" doc:"Whether a rule of kind new_issue fires on issues that regress as well." default:"true"`
 }
 
-func (c *conditionBody) condition() *svc.AlertCondition {
+func (c *conditionBody) condition() *alert.Condition {
 	if c == nil {
 		return nil
 	}
-	out := svc.AlertCondition{
+	out := alert.Condition{
 		Name: valueOf(c.Name), Agg: valueOf(c.Agg), MonitorID: valueOf(c.MonitorID), Vital: valueOf(c.Vital), Path: valueOf(c.Path), Level: valueOf(c.Level), Per: valueOf(c.Per), Regressions: c.Regressions,
 	}
 	if c.Labels != nil {
@@ -177,22 +178,22 @@ func valueOf(word *string) string {
 	return *word
 }
 
-func (b *alertBody) patch() svc.AlertPatch {
-	return svc.AlertPatch{
-		Name: b.Name, Kind: (*svc.AlertKind)(b.Kind), Threshold: b.Threshold, Comparator: b.Comparator, WindowMinutes: b.WindowMinutes, CooldownMinutes: b.CooldownMinutes,
+func (b *alertBody) patch() alert.Patch {
+	return alert.Patch{
+		Name: b.Name, Kind: (*alert.Kind)(b.Kind), Threshold: b.Threshold, Comparator: b.Comparator, WindowMinutes: b.WindowMinutes, CooldownMinutes: b.CooldownMinutes,
 		Severity: b.Severity, Condition: b.Condition.condition(), ChannelIDs: b.ChannelIDs, Enabled: b.Enabled, ForMinutes: b.ForMinutes, NoData: b.NoData,
 		SetRecovery: b.RecoveryThreshold.Set, Recovery: b.RecoveryThreshold.Value,
 	}
 }
 
 // Check requires one environment, and the threshold of a new rule; the port checks the rest.
-func (p *putAlert) Check(*route.Call) []svc.FieldError {
+func (p *putAlert) Check(*route.Call) []domain.FieldError {
 	if named := p.Body.Environment; named != nil && (p.Body.ID == nil || p.Env.given) && *named != p.Env.Slug {
-		return []svc.FieldError{svc.EnvironmentFixed("environment", p.Env.Slug)}
+		return []domain.FieldError{alert.EnvironmentFixed("environment", p.Env.Slug)}
 	}
-	if p.Body.ID == nil && p.Body.Threshold == nil && valueOf(p.Body.Kind) != string(svc.AlertNewIssue) {
-		spec := svc.DefaultAlert().With(p.Body.patch())
-		return append(spec.Validate(), svc.FieldError{Field: "threshold", Code: "required", Message: "The field threshold is required."})
+	if p.Body.ID == nil && p.Body.Threshold == nil && valueOf(p.Body.Kind) != string(alert.NewIssue) {
+		spec := alert.DefaultAlert().With(p.Body.patch())
+		return append(spec.Validate(), domain.FieldError{Field: "threshold", Code: "required", Message: "The field threshold is required."})
 	}
 	return nil
 }
@@ -200,10 +201,10 @@ func (p *putAlert) Check(*route.Call) []svc.FieldError {
 func (a alerts) put(ctx context.Context, call *route.Call, in putAlert) (alertRule, error) {
 	id, env := valueOf(in.Body.ID), in.Env.Environment
 	if in.Body.ID != nil && id == "" { // A client that lost the id does not intend a new rule.
-		return alertRule{}, svc.NotFound("alert rule")
+		return alertRule{}, domain.NotFound("alert rule")
 	}
 	if id != "" && !in.Env.given {
-		env = svc.Environment{Slug: valueOf(in.Body.Environment)}
+		env = domain.Environment{Slug: valueOf(in.Body.Environment)}
 	}
 	if id != "" {
 		call.Answer(http.StatusOK)

@@ -3,30 +3,31 @@ package alerting
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
 	"svc/http/api"
 	"svc/http/route"
 )
 
 // Channels stores the channels through which people are notified of incidents.
 type Channels interface {
-	Channels(ctx context.Context, ref svc.AppRef) ([]svc.Channel, error)
+	Channels(ctx context.Context, ref domain.AppRef) ([]alert.Channel, error)
 	// CreateChannel makes a channel of a specification. It returns the secret that signs the notices of a webhook this
-	// once; for other kinds the secret is empty. It fails with invalid_request like svc.ChannelSpec.Validate, and also
+	// once; for other kinds the secret is empty. It fails with invalid_request like alert.ChannelSpec.Validate, and also
 	// if the URL's host resolves to an address that is not public.
-	CreateChannel(ctx context.Context, ref svc.AppRef, spec svc.ChannelSpec) (svc.Channel, svc.Secret, error)
+	CreateChannel(ctx context.Context, ref domain.AppRef, spec alert.ChannelSpec) (alert.Channel, domain.Secret, error)
 	// DeleteChannel fails with conflict while an alert rule names the channel.
-	DeleteChannel(ctx context.Context, ref svc.AppRef, id string) error
+	DeleteChannel(ctx context.Context, ref domain.AppRef, id string) error
 	// TestChannel sends a notice that is marked as a test. It returns the problem in a sentence, "" if the notice was
 	// accepted.
-	TestChannel(ctx context.Context, ref svc.AppRef, id string) (problem string, err error)
+	TestChannel(ctx context.Context, ref domain.AppRef, id string) (problem string, err error)
 }
 
 // ChannelChanges changes channels.
 type ChannelChanges interface {
 	// UpdateChannel changes the name or the destination of a channel. It fails with not_found if the channel does not
 	// exist, and with invalid_request as CreateChannel does.
-	UpdateChannel(ctx context.Context, ref svc.AppRef, id string, patch svc.ChannelPatch) (svc.Channel, error)
+	UpdateChannel(ctx context.Context, ref domain.AppRef, id string, patch alert.ChannelPatch) (alert.Channel, error)
 }
 
 // channels serves the routes of channels, on both surfaces.
@@ -39,31 +40,31 @@ func channelRoutes(ports Ports) []route.Route {
 	channels := channels{ports.Channels, ports.Changes}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "channels.list", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List the channels of notices, whose ids alert rules name", Handler: route.Typed(channels.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Unrecorded: "a test changes nothing", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "channels.test", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.External, Unrecorded: "a test changes nothing", Rate: domain.RateDefault,
 			Summary: "Send a notice to a channel that says that it is a test", Handler: route.Typed(channels.test),
 		},
 		{
-			Surface: route.Console, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.list", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List the channels of notices", Handler: route.Typed(channels.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.create", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "channel.created", Rate: svc.RateDefault,
-			Summary: "Add a channel; the answer shows a webhook's secret once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.create),
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels", Operation: "console.channels.create", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.Write, Ledger: "channel.created", Rate: domain.RateDefault,
+			Summary: "Add a channel; the answer shows a webhook's secret once", Status: 201, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(channels.create),
 		},
 		{
-			Surface: route.Console, Method: "PATCH", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.update", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "channel.updated", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "PATCH", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.update", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.Write, Ledger: "channel.updated", Rate: domain.RateDefault,
 			Summary: "Rename a channel, or change where it leads; a webhook keeps its secret", Handler: route.Typed(channels.update),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Ledger: "channel.deleted", Rate: svc.RateDefault,
-			Summary: "Delete a channel that no alert rule names", Status: 204, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(channels.delete),
+			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/channels/{id}", Operation: "console.channels.delete", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.Destructive, Ledger: "channel.deleted", Rate: domain.RateDefault,
+			Summary: "Delete a channel that no alert rule names", Status: 204, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(channels.delete),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "console.channels.test", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Unrecorded: "a test changes nothing", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/channels/{id}/test", Operation: "console.channels.test", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.External, Unrecorded: "a test changes nothing", Rate: domain.RateDefault,
 			Summary: "Send a notice that says that it is a test", Handler: route.Typed(channels.test),
 		},
 	}
@@ -71,23 +72,23 @@ func channelRoutes(ports Ports) []route.Route {
 
 // channel is a channel as answers show it; its address is a secret.
 type channel struct {
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Kind      svc.ChannelKind `json:"kind" open:"true"`
-	CreatedAt route.Time      `json:"createdAt"`
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	Kind      alert.ChannelKind `json:"kind" open:"true"`
+	CreatedAt route.Time        `json:"createdAt"`
 }
 
-func channelOf(c *svc.Channel) channel {
+func channelOf(c *alert.Channel) channel {
 	return channel{ID: c.ID, Name: c.Name, Kind: c.Kind, CreatedAt: route.Time(c.CreatedAt)}
 }
 
 // createdChannel shows the secret of a webhook once.
 type createdChannel struct {
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Kind      svc.ChannelKind `json:"kind" open:"true"`
-	CreatedAt route.Time      `json:"createdAt"`
-	Secret    *string         `json:"secret" doc:"What signs the notices of a webhook; it is shown this once."`
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	Kind      alert.ChannelKind `json:"kind" open:"true"`
+	CreatedAt route.Time        `json:"createdAt"`
+	Secret    *string           `json:"secret" doc:"What signs the notices of a webhook; it is shown this once."`
 }
 
 type listChannels struct {
@@ -95,10 +96,10 @@ type listChannels struct {
 	api.Paging
 }
 
-func (c channels) list(ctx context.Context, call *route.Call, in listChannels) (svc.Page[channel], error) {
+func (c channels) list(ctx context.Context, call *route.Call, in listChannels) (domain.Page[channel], error) {
 	all, err := c.channels.Channels(ctx, call.Ref())
 	if err != nil {
-		return svc.Page[channel]{}, err
+		return domain.Page[channel]{}, err
 	}
 	return api.PageOfAll(call, api.Convert(all, channelOf), in.Paging, func(row channel) string { return row.ID })
 }
@@ -117,7 +118,7 @@ type newChannel struct {
 }
 
 func (c channels) create(ctx context.Context, call *route.Call, in createChannel) (createdChannel, error) {
-	spec := svc.ChannelSpec{Name: in.Body.Name, Kind: svc.ChannelKind(in.Body.Kind), URL: valueOf(in.Body.URL)}
+	spec := alert.ChannelSpec{Name: in.Body.Name, Kind: alert.ChannelKind(in.Body.Kind), URL: valueOf(in.Body.URL)}
 	if in.Body.To != nil {
 		spec.To = *in.Body.To
 	}
@@ -162,15 +163,15 @@ type channelPatch struct {
 }
 
 // Check refuses an empty body.
-func (u *updateChannel) Check(*route.Call) []svc.FieldError {
+func (u *updateChannel) Check(*route.Call) []domain.FieldError {
 	if u.Body == (channelPatch{}) {
-		return []svc.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, url or to."}}
+		return []domain.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, url or to."}}
 	}
 	return nil
 }
 
 func (c channels) update(ctx context.Context, call *route.Call, in updateChannel) (channel, error) {
-	changed, err := c.changes.UpdateChannel(ctx, call.Ref(), in.ID, svc.ChannelPatch(in.Body))
+	changed, err := c.changes.UpdateChannel(ctx, call.Ref(), in.ID, alert.ChannelPatch(in.Body))
 	if err != nil {
 		return channel{}, err
 	}

@@ -6,7 +6,11 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/issue"
+	"svc/domain/metric"
+	"svc/domain/monitor"
 	"svc/http/api"
 	"svc/http/route"
 	"svc/http/views"
@@ -16,23 +20,23 @@ import (
 type Details interface {
 	// Incident returns an incident with the delivery of its notices; it fails with not_found if the incident does not
 	// exist.
-	Incident(ctx context.Context, app svc.AppRef, id string) (svc.Incident, []svc.NoticeRecord, error)
+	Incident(ctx context.Context, app domain.AppRef, id string) (alert.Incident, []alert.NoticeRecord, error)
 	// MonitorDays returns the checks of a monitor by day. days contains the beginning of each day and the end of the
 	// last one.
-	MonitorDays(ctx context.Context, app svc.AppRef, monitor string, days []time.Time) ([]svc.MonitorDay, error)
+	MonitorDays(ctx context.Context, app domain.AppRef, monitor string, days []time.Time) ([]monitor.Day, error)
 	// CheckSeries returns the checks of a monitor until an instant. buckets contains the beginning of each bucket.
-	CheckSeries(ctx context.Context, app svc.AppRef, monitor string, buckets []time.Time, until time.Time) ([]svc.CheckBucket, error)
+	CheckSeries(ctx context.Context, app domain.AppRef, monitor string, buckets []time.Time, until time.Time) ([]monitor.CheckBucket, error)
 	// FailedChecks returns a page of the failed checks, the newest first, and whether more follow.
-	FailedChecks(ctx context.Context, query svc.CheckQuery) (page []svc.Check, more bool, err error)
+	FailedChecks(ctx context.Context, query monitor.CheckQuery) (page []monitor.Check, more bool, err error)
 }
 
 // Checker checks monitors on request.
 type Checker interface {
 	// Monitor returns one monitor; it fails with not_found if no monitor has the id.
-	Monitor(ctx context.Context, ref svc.AppRef, id string) (svc.MonitorRow, error)
+	Monitor(ctx context.Context, ref domain.AppRef, id string) (monitor.Row, error)
 	// CheckNow checks a monitor at once. It fails with not_found, and with rate_limited if the monitor was checked a
 	// moment ago.
-	CheckNow(ctx context.Context, ref svc.AppRef, id string) (svc.Check, error)
+	CheckNow(ctx context.Context, ref domain.AppRef, id string) (monitor.Check, error)
 }
 
 // details serves the routes of single incidents and monitors.
@@ -45,45 +49,45 @@ func detailRoutes(ports Ports) []route.Route {
 	details := details{ports.Details, ports.Checker}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/incidents/{id}", Operation: "incidents.get", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/incidents/{id}", Operation: "incidents.get", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "One incident with its notices and their answers", Handler: route.Typed(details.incident),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.get", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.get", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "One monitor with its uptime on each of 90 days", Handler: route.Typed(details.monitor),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors/{id}/checks", Operation: "monitors.checks", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors/{id}/checks", Operation: "monitors.checks", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "How long the checks of a monitor took, and those that failed", Handler: route.Typed(details.checks),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors/{id}/check", Operation: "monitors.check", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.External, Unrecorded: "a check changes nothing that people decide about", Rate: svc.RateDefault,
-			Summary: "Check a monitor at once", Codes: []svc.Code{svc.CodeRateLimited}, Handler: route.Typed(details.check),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors/{id}/check", Operation: "monitors.check", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.External, Unrecorded: "a check changes nothing that people decide about", Rate: domain.RateDefault,
+			Summary: "Check a monitor at once", Codes: []domain.Code{domain.CodeRateLimited}, Handler: route.Typed(details.check),
 		},
 	}
 }
 
 // notice shows the delivery of a notice to one channel.
 type notice struct {
-	ID          string          `json:"id"`
-	Event       svc.NoticeEvent `json:"event" open:"true" doc:"open or resolved."`
-	ChannelID   string          `json:"channelId"`
-	ChannelName string          `json:"channelName"`
-	ChannelKind svc.ChannelKind `json:"channelKind" open:"true"`
-	State       svc.NoticeState `json:"state" open:"true" doc:"waiting, delivered, failed, or dropped with its channel."`
-	Attempts    int             `json:"attempts"`
-	CreatedAt   route.Time      `json:"createdAt"`
-	AttemptedAt *route.Time     `json:"attemptedAt"`
-	NextAt      *route.Time     `json:"nextAt" doc:"When it is tried again."`
-	Answer      *string         `json:"answer" doc:"Why the latest attempt failed."`
+	ID          string            `json:"id"`
+	Event       alert.NoticeEvent `json:"event" open:"true" doc:"open or resolved."`
+	ChannelID   string            `json:"channelId"`
+	ChannelName string            `json:"channelName"`
+	ChannelKind alert.ChannelKind `json:"channelKind" open:"true"`
+	State       alert.NoticeState `json:"state" open:"true" doc:"waiting, delivered, failed, or dropped with its channel."`
+	Attempts    int               `json:"attempts"`
+	CreatedAt   route.Time        `json:"createdAt"`
+	AttemptedAt *route.Time       `json:"attemptedAt"`
+	NextAt      *route.Time       `json:"nextAt" doc:"When it is tried again."`
+	Answer      *string           `json:"answer" doc:"Why the latest attempt failed."`
 }
 
-func noticeOf(call *route.Call) func(n *svc.NoticeRecord) notice {
+func noticeOf(call *route.Call) func(n *alert.NoticeRecord) notice {
 	text := textOf(call)
-	return func(n *svc.NoticeRecord) notice { return shownNotice(n, text(n.Answer)) }
+	return func(n *alert.NoticeRecord) notice { return shownNotice(n, text(n.Answer)) }
 }
 
-func shownNotice(n *svc.NoticeRecord, answer string) notice {
+func shownNotice(n *alert.NoticeRecord, answer string) notice {
 	row := notice{
 		ID: n.ID, Event: n.Event, ChannelID: n.ChannelID, ChannelName: n.ChannelName, ChannelKind: n.ChannelKind, State: n.State, Attempts: n.Attempts,
 		CreatedAt: route.Time(n.CreatedAt), Answer: api.OrNull(answer),
@@ -120,7 +124,7 @@ type monitorDay struct {
 
 // monitorDetail is the answer of …/monitors/{id}.
 type monitorDetail struct {
-	monitor
+	monitorJSON
 	Days []monitorDay `json:"days" observed:"true" doc:"The last 90 days, the oldest first."`
 }
 
@@ -129,11 +133,11 @@ func (d details) monitor(ctx context.Context, call *route.Call, in monitorPath) 
 	if err != nil {
 		return monitorDetail{}, err
 	}
-	days, err := d.details.MonitorDays(ctx, call.Ref(), in.ID, svc.LastDays(call.Now, svc.MonitorDays, call.App.Location()))
+	days, err := d.details.MonitorDays(ctx, call.Ref(), in.ID, issue.LastDays(call.Now, monitor.Days, call.App.Location()))
 	if err != nil {
 		return monitorDetail{}, err
 	}
-	return monitorDetail{monitor: monitorOf(&found), Days: api.Convert(days, func(day *svc.MonitorDay) monitorDay {
+	return monitorDetail{monitorJSON: monitorOf(&found), Days: api.Convert(days, func(day *monitor.Day) monitorDay {
 		return monitorDay{Date: day.Day.Format(time.DateOnly), Checks: day.Checks, Uptime: day.Uptime()}
 	})}, nil
 }
@@ -158,14 +162,14 @@ func checkRanges() []checkRange {
 }
 
 // Parse reads the range word; the default is a day.
-func (r *checkRange) Parse(_ *route.Call, words []string) []svc.FieldError {
-	word := svc.DefaultMetricRange
+func (r *checkRange) Parse(_ *route.Call, words []string) []domain.FieldError {
+	word := metric.DefaultMetricRange
 	if len(words) > 0 {
 		word = words[0]
 	}
 	at := slices.IndexFunc(checkRanges(), func(other checkRange) bool { return other.key == word })
 	if at < 0 {
-		return []svc.FieldError{api.UnknownWord("range", "range", word, svc.MetricRanges())}
+		return []domain.FieldError{api.UnknownWord("range", "range", word, metric.Ranges())}
 	}
 	*r = checkRanges()[at]
 	return nil
@@ -173,7 +177,7 @@ func (r *checkRange) Parse(_ *route.Call, words []string) []svc.FieldError {
 
 // Schema describes the parameter.
 func (checkRange) Schema() route.Schema {
-	return route.Schema{"type": "string", "enum": svc.MetricRanges(), "default": svc.DefaultMetricRange}
+	return route.Schema{"type": "string", "enum": metric.Ranges(), "default": metric.DefaultMetricRange}
 }
 
 // buckets returns the beginnings of the buckets of the range that ends at an instant.
@@ -201,7 +205,7 @@ type checkBucket struct {
 	MaxLatencyMs *float64   `json:"maxLatencyMs"`
 }
 
-func checkBucketOf(b *svc.CheckBucket) checkBucket {
+func checkBucketOf(b *monitor.CheckBucket) checkBucket {
 	row := checkBucket{T: route.Time(b.T), Checks: b.Checks, Failures: b.Failures}
 	if b.Checks > 0 {
 		row.AvgLatencyMs, row.P95LatencyMs, row.MaxLatencyMs = &b.MeanMs, &b.HighMs, &b.HighestMs
@@ -211,13 +215,13 @@ func checkBucketOf(b *svc.CheckBucket) checkBucket {
 
 // checkResult is one check.
 type checkResult struct {
-	At                  route.Time        `json:"at"`
-	Status              svc.MonitorStatus `json:"status" open:"true" doc:"What the monitor was after it: up, degraded or down."`
-	Error               *string           `json:"error" doc:"What is wrong; null where the check passed."`
-	StatusCode          *int              `json:"statusCode" doc:"That of the answer; null without one."`
-	LatencyMs           uint32            `json:"latencyMs"`
-	Phases              checkPhases       `json:"phases"`
-	ConsecutiveFailures uint32            `json:"consecutiveFailures"`
+	At                  route.Time     `json:"at"`
+	Status              monitor.Status `json:"status" open:"true" doc:"What the monitor was after it: up, degraded or down."`
+	Error               *string        `json:"error" doc:"What is wrong; null where the check passed."`
+	StatusCode          *int           `json:"statusCode" doc:"That of the answer; null without one."`
+	LatencyMs           uint32         `json:"latencyMs"`
+	Phases              checkPhases    `json:"phases"`
+	ConsecutiveFailures uint32         `json:"consecutiveFailures"`
 }
 
 // checkPhases are the durations of a check's phases.
@@ -228,11 +232,11 @@ type checkPhases struct {
 	FirstByteMs float64 `json:"firstByteMs"`
 }
 
-func checkResultOf(c *svc.Check) checkResult {
+func checkResultOf(c *monitor.Check) checkResult {
 	const thousand = 1e3
 	p := c.Result.Phases
 	row := checkResult{
-		At: route.Time(c.Result.At), Status: c.State.LastStatus, Error: api.OrNull(c.Result.Error), LatencyMs: svc.LatencyMs(p.Total), ConsecutiveFailures: c.State.ConsecutiveFailures,
+		At: route.Time(c.Result.At), Status: c.State.LastStatus, Error: api.OrNull(c.Result.Error), LatencyMs: monitor.LatencyMs(p.Total), ConsecutiveFailures: c.State.ConsecutiveFailures,
 		Phases: checkPhases{float64(p.DNS) / thousand, float64(p.Connect) / thousand, float64(p.TLS) / thousand, float64(p.FirstByte) / thousand},
 	}
 	if code := c.Result.StatusCode; code != 0 {
@@ -243,7 +247,7 @@ func checkResultOf(c *svc.Check) checkResult {
 
 // checkPage is the answer of …/monitors/{id}/checks.
 type checkPage struct {
-	svc.Page[checkResult]
+	domain.Page[checkResult]
 	Range  string        `json:"range"`
 	Series []checkBucket `json:"series" doc:"The oldest first."`
 }
@@ -254,7 +258,7 @@ func (d details) checks(ctx context.Context, call *route.Call, in listChecks) (c
 		return checkPage{}, err
 	}
 	buckets := in.Range.buckets(call.Now)
-	query := svc.CheckQuery{App: call.Ref(), Monitor: in.ID, From: buckets[0], To: call.Now, Limit: int(in.Limit)}
+	query := monitor.CheckQuery{App: call.Ref(), Monitor: in.ID, From: buckets[0], To: call.Now, Limit: int(in.Limit)}
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
 		return checkPage{}, err
@@ -262,7 +266,7 @@ func (d details) checks(ctx context.Context, call *route.Call, in listChecks) (c
 	if keyset != nil {
 		ms, err := strconv.ParseInt(keyset[0], 10, 64)
 		if err != nil {
-			return checkPage{}, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+			return checkPage{}, domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 		}
 		query.Before = time.UnixMilli(ms).UTC()
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"net/http"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/monitor"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -12,14 +14,14 @@ import (
 // Monitors stores the monitors of applications.
 type Monitors interface {
 	// Monitors returns an application's monitors with the results of their checks.
-	Monitors(ctx context.Context, ref svc.AppRef) ([]svc.MonitorRow, error)
+	Monitors(ctx context.Context, ref domain.AppRef) ([]monitor.Row, error)
 	// PutMonitor makes a monitor, or changes the one with an id. It fails with not_found if no monitor has the id, and
-	// with invalid_request as svc.MonitorSpec.Validate does.
-	PutMonitor(ctx context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error)
+	// with invalid_request as monitor.Spec.Validate does.
+	PutMonitor(ctx context.Context, ref domain.AppRef, id string, patch monitor.Patch) (monitor.Row, error)
 	// DeleteMonitor fails with not_found if the monitor does not exist.
-	DeleteMonitor(ctx context.Context, ref svc.AppRef, id string) error
+	DeleteMonitor(ctx context.Context, ref domain.AppRef, id string) error
 	// CheckMonitor returns every problem of a new monitor, also problems of the addresses to which its host resolves.
-	CheckMonitor(ctx context.Context, spec svc.MonitorSpec) []svc.FieldError
+	CheckMonitor(ctx context.Context, spec monitor.Spec) []domain.FieldError
 }
 
 // monitors serves the routes of monitors.
@@ -29,46 +31,46 @@ func monitorRoutes(ports Ports) []route.Route {
 	monitors := monitors{monitors: ports.Monitors}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.list", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.list", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "Monitors with their uptime of 30 days", Handler: route.Typed(monitors.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.put", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Write, Ledger: "monitor.updated", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/monitors", Operation: "monitors.put", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.Write, Ledger: "monitor.updated", Rate: domain.RateDefault,
 			Summary: "Create a monitor, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Handler: route.Typed(monitors.put),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.delete", Module: svc.ModuleMetrics, Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite, Effect: route.Destructive, Ledger: "monitor.deleted", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/monitors/{id}", Operation: "monitors.delete", Module: domain.ModuleMetrics, Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite, Effect: route.Destructive, Ledger: "monitor.deleted", Rate: domain.RateDefault,
 			Summary: "Delete a monitor", Status: 204, Handler: route.Typed(monitors.delete),
 		},
 	}
 }
 
 // monitor is a monitor as answers show it (contract 59).
-type monitor struct {
-	ID                  string             `json:"id"`
-	Name                string             `json:"name"`
-	URL                 string             `json:"url"`
-	Method              string             `json:"method"`
-	ExpectedStatus      int                `json:"expectedStatus"`
-	IntervalSeconds     int                `json:"intervalSeconds"`
-	TimeoutMs           int                `json:"timeoutMs"`
-	Enabled             bool               `json:"enabled"`
-	BodyMatch           *string            `json:"bodyMatch"`
-	BodyAbsent          *string            `json:"bodyAbsent"`
-	Confirmations       int                `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down."`
-	LastStatus          *svc.MonitorStatus `json:"lastStatus" open:"true" observed:"true" doc:"up, degraded or down; null before the first check. Degraded: a failure that is not confirmed yet, or a certificate that ends soon."`
-	LastCheckedAt       *route.Time        `json:"lastCheckedAt" observed:"true"`
-	LastLatencyMs       *uint32            `json:"lastLatencyMs" observed:"true"`
-	LastError           *string            `json:"lastError" observed:"true"`
-	ConsecutiveFailures uint32             `json:"consecutiveFailures" observed:"true"`
-	Uptime30d           *float64           `json:"uptime30d" observed:"true" doc:"The share of the checks of 30 days after which the monitor was not down; null without checks."`
-	Checks30d           uint64             `json:"checks30d" observed:"true"`
-	CreatedAt           route.Time         `json:"createdAt"`
-	UpdatedAt           route.Time         `json:"updatedAt"`
+type monitorJSON struct {
+	ID                  string          `json:"id"`
+	Name                string          `json:"name"`
+	URL                 string          `json:"url"`
+	Method              string          `json:"method"`
+	ExpectedStatus      int             `json:"expectedStatus"`
+	IntervalSeconds     int             `json:"intervalSeconds"`
+	TimeoutMs           int             `json:"timeoutMs"`
+	Enabled             bool            `json:"enabled"`
+	BodyMatch           *string         `json:"bodyMatch"`
+	BodyAbsent          *string         `json:"bodyAbsent"`
+	Confirmations       int             `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down."`
+	LastStatus          *monitor.Status `json:"lastStatus" open:"true" observed:"true" doc:"up, degraded or down; null before the first check. Degraded: a failure that is not confirmed yet, or a certificate that ends soon."`
+	LastCheckedAt       *route.Time     `json:"lastCheckedAt" observed:"true"`
+	LastLatencyMs       *uint32         `json:"lastLatencyMs" observed:"true"`
+	LastError           *string         `json:"lastError" observed:"true"`
+	ConsecutiveFailures uint32          `json:"consecutiveFailures" observed:"true"`
+	Uptime30d           *float64        `json:"uptime30d" observed:"true" doc:"The share of the checks of 30 days after which the monitor was not down; null without checks."`
+	Checks30d           uint64          `json:"checks30d" observed:"true"`
+	CreatedAt           route.Time      `json:"createdAt"`
+	UpdatedAt           route.Time      `json:"updatedAt"`
 }
 
-func monitorOf(m *svc.MonitorRow) monitor {
-	row := monitor{
+func monitorOf(m *monitor.Row) monitorJSON {
+	row := monitorJSON{
 		ID: m.ID, Name: m.Name, URL: m.URL, Method: m.Method, ExpectedStatus: m.ExpectedStatus, IntervalSeconds: m.IntervalSeconds, TimeoutMs: m.TimeoutMs,
 		Enabled: m.Enabled, BodyMatch: api.OrNull(m.BodyMatch), BodyAbsent: api.OrNull(m.BodyAbsent), Confirmations: m.Confirmations,
 		LastError: api.OrNull(m.LastError), ConsecutiveFailures: m.ConsecutiveFailures, Uptime30d: m.Uptime30d(), Checks30d: m.Checks30d,
@@ -85,12 +87,12 @@ type listMonitors struct {
 	api.Paging
 }
 
-func (m monitors) list(ctx context.Context, call *route.Call, in listMonitors) (svc.Page[monitor], error) {
+func (m monitors) list(ctx context.Context, call *route.Call, in listMonitors) (domain.Page[monitorJSON], error) {
 	all, err := m.monitors.Monitors(ctx, call.Ref())
 	if err != nil {
-		return svc.Page[monitor]{}, err
+		return domain.Page[monitorJSON]{}, err
 	}
-	return api.PageOfAll(call, api.Convert(all, monitorOf), in.Paging, func(row monitor) string { return row.ID })
+	return api.PageOfAll(call, api.Convert(all, monitorOf), in.Paging, func(row monitorJSON) string { return row.ID })
 }
 
 type putMonitor struct {
@@ -100,10 +102,10 @@ type putMonitor struct {
 }
 
 // Check refuses to change the environment of a monitor.
-func (p *putMonitor) Check(*route.Call) []svc.FieldError {
-	if p.Body.ID != nil && p.Env.Slug != "" && p.Env.Slug != svc.Production {
-		return []svc.FieldError{{
-			Field: "env", Code: "not_changeable", Allowed: []string{svc.Production},
+func (p *putMonitor) Check(*route.Call) []domain.FieldError {
+	if p.Body.ID != nil && p.Env.Slug != "" && p.Env.Slug != conversation.Production {
+		return []domain.FieldError{{
+			Field: "env", Code: "not_changeable", Allowed: []string{conversation.Production},
 			Message: "A monitor belongs to the whole application, production included, and cannot be moved into one environment.",
 		}}
 	}
@@ -125,8 +127,8 @@ type monitorBody struct {
 	Confirmations   *int                   `json:"confirmations" doc:"How many checks in a row must fail before the monitor is down, from 1 to 10." default:"2"`
 }
 
-func (b *monitorBody) patch() svc.MonitorPatch {
-	return svc.MonitorPatch{
+func (b *monitorBody) patch() monitor.Patch {
+	return monitor.Patch{
 		Name: b.Name, URL: b.URL, Method: b.Method, ExpectedStatus: b.ExpectedStatus, IntervalSeconds: b.IntervalSeconds, TimeoutMs: b.TimeoutMs,
 		Enabled: b.Enabled, BodyMatch: cleared(b.BodyMatch), BodyAbsent: cleared(b.BodyAbsent), Confirmations: b.Confirmations,
 	}
@@ -140,18 +142,18 @@ func cleared(text route.Nullable[string]) *string {
 	return text.Value
 }
 
-func (m monitors) put(ctx context.Context, call *route.Call, in putMonitor) (monitor, error) {
+func (m monitors) put(ctx context.Context, call *route.Call, in putMonitor) (monitorJSON, error) {
 	id, patch := valueOf(in.Body.ID), in.Body.patch()
 	if in.Body.ID != nil && id == "" { // A client that lost the id does not intend a new monitor.
-		return monitor{}, svc.NotFound("monitor")
+		return monitorJSON{}, domain.NotFound("monitor")
 	}
 	if id == "" || patch.URL != nil {
-		problems := m.monitors.CheckMonitor(ctx, svc.DefaultMonitor().With(patch))
+		problems := m.monitors.CheckMonitor(ctx, monitor.DefaultMonitor().With(patch))
 		if id != "" { // Fields that the patch omits have a value already.
 			problems = only(problems, "url")
 		}
 		if len(problems) > 0 {
-			return monitor{}, svc.Invalid(problems...)
+			return monitorJSON{}, domain.Invalid(problems...)
 		}
 	}
 	if id != "" {
@@ -159,7 +161,7 @@ func (m monitors) put(ctx context.Context, call *route.Call, in putMonitor) (mon
 	}
 	row, err := m.monitors.PutMonitor(ctx, call.Ref(), id, patch)
 	if err != nil {
-		return monitor{}, err
+		return monitorJSON{}, err
 	}
 	if id == "" {
 		call.Created("/apps/" + call.Ref().String() + "/monitors/" + row.ID)
@@ -169,7 +171,7 @@ func (m monitors) put(ctx context.Context, call *route.Call, in putMonitor) (mon
 }
 
 // only returns the problems of one field.
-func only(problems []svc.FieldError, field string) (out []svc.FieldError) {
+func only(problems []domain.FieldError, field string) (out []domain.FieldError) {
 	for _, problem := range problems {
 		if problem.Field == field {
 			out = append(out, problem)

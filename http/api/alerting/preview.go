@@ -4,23 +4,24 @@ import (
 	"context"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
 	"svc/http/api"
 	"svc/http/route"
 )
 
 // Previews evaluates alert rules on past data.
 type Previews interface {
-	// Preview returns the firings that a rule of an environment would have had in the last svc.PreviewTime. The rule is
+	// Preview returns the firings that a rule of an environment would have had in the last alert.PreviewTime. The rule is
 	// a new one, or the rule with an id and a patch. It fails as Alerts.PutRule does.
-	Preview(ctx context.Context, ref svc.AppRef, id string, env svc.Environment, patch svc.AlertPatch, now time.Time) (svc.AlertPreview, error)
+	Preview(ctx context.Context, ref domain.AppRef, id string, env domain.Environment, patch alert.Patch, now time.Time) (alert.Preview, error)
 }
 
 // previewRoutes returns the row of previews.
 func previewRoutes(ports Ports) []route.Route {
 	previews := previews{ports.Previews}
 	return []route.Route{{
-		Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts/preview", Operation: "alerts.preview", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+		Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/alerts/preview", Operation: "alerts.preview", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateQuery,
 		Summary: "When a rule would have fired in the last 7 days; nothing is stored", Handler: route.Typed(previews.preview),
 	}}
 }
@@ -35,10 +36,10 @@ type previewAlert struct {
 }
 
 // Check requires the mandatory fields of a rule.
-func (p *previewAlert) Check(*route.Call) []svc.FieldError {
+func (p *previewAlert) Check(*route.Call) []domain.FieldError {
 	body := &p.Body
-	if body.ID == nil && body.Threshold == nil && valueOf(body.Kind) != string(svc.AlertNewIssue) {
-		return []svc.FieldError{{Field: "threshold", Code: "required", Message: "The field threshold is required."}}
+	if body.ID == nil && body.Threshold == nil && valueOf(body.Kind) != string(alert.NewIssue) {
+		return []domain.FieldError{{Field: "threshold", Code: "required", Message: "The field threshold is required."}}
 	}
 	return nil
 }
@@ -72,7 +73,7 @@ type alertPreview struct {
 func (p previews) preview(ctx context.Context, call *route.Call, in previewAlert) (alertPreview, error) {
 	id := valueOf(in.Body.ID)
 	if in.Body.ID != nil && id == "" {
-		return alertPreview{}, svc.NotFound("alert rule")
+		return alertPreview{}, domain.NotFound("alert rule")
 	}
 	found, err := p.previews.Preview(ctx, call.Ref(), id, in.Env.Environment, in.Body.patch(), call.Now)
 	if err != nil {
@@ -81,10 +82,10 @@ func (p previews) preview(ctx context.Context, call *route.Call, in previewAlert
 	text := textOf(call)
 	out := alertPreview{
 		From: route.Time(found.From), To: route.Time(found.To),
-		Firings: api.Convert(found.Firings, func(f *svc.PreviewFiring) firing {
+		Firings: api.Convert(found.Firings, func(f *alert.PreviewFiring) firing {
 			return firing{StartedAt: route.Time(f.StartedAt), ResolvedAt: route.TimeOf(f.ResolvedAt), Title: text(f.Title), Value: f.Value, Occurrences: f.Occurrences, Notices: f.Notices}
 		}),
-		Points: api.Convert(found.Points, func(p *svc.PreviewPoint) previewPoint { return previewPoint{T: route.Time(p.At), Value: p.Value} }),
+		Points: api.Convert(found.Points, func(p *alert.PreviewPoint) previewPoint { return previewPoint{T: route.Time(p.At), Value: p.Value} }),
 	}
 	for i := range out.Firings {
 		out.Notices += out.Firings[i].Notices

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/annotation"
+	"svc/domain/release"
 	"svc/http/api"
 	"svc/http/route"
 	"svc/http/views"
@@ -17,19 +19,19 @@ import (
 // Annotations stores the marks on the time axes of applications.
 type Annotations interface {
 	// Annotations returns the annotations that people made.
-	Annotations(ctx context.Context, ref svc.AppRef) ([]svc.Annotation, error)
+	Annotations(ctx context.Context, ref domain.AppRef) ([]annotation.Annotation, error)
 	// PutAnnotation makes an annotation, or changes the one with an id. It fails with not_found if no annotation has
-	// the id, with invalid_request as svc.AnnotationSpec.Validate does, and with conflict if there are too many.
-	PutAnnotation(ctx context.Context, ref svc.AppRef, id string, patch svc.AnnotationPatch, by svc.LedgerActor) (svc.Annotation, error)
+	// the id, with invalid_request as annotation.Spec.Validate does, and with conflict if there are too many.
+	PutAnnotation(ctx context.Context, ref domain.AppRef, id string, patch annotation.Patch, by domain.LedgerActor) (annotation.Annotation, error)
 	// DeleteAnnotation fails with not_found if the annotation does not exist.
-	DeleteAnnotation(ctx context.Context, ref svc.AppRef, id string) error
+	DeleteAnnotation(ctx context.Context, ref domain.AppRef, id string) error
 }
 
 // Releases reads the announced releases.
 type Releases interface {
 	// Releases returns releases of an application, the newest first, beginning after the release after, and whether
 	// more follow.
-	Releases(ctx context.Context, org, app string, after *svc.Release, limit int) ([]svc.Release, bool, error)
+	Releases(ctx context.Context, org, app string, after *release.Release, limit int) ([]release.Release, bool, error)
 }
 
 // annotations serves the routes of annotations.
@@ -42,36 +44,36 @@ func annotationRoutes(ports Ports) []route.Route {
 	annotations := annotations{ports.Annotations, ports.Releases}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/annotations", Operation: "annotations.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/annotations", Operation: "annotations.list", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "Marks on the time axis: notes, campaigns and releases, the newest first", Handler: route.Typed(annotations.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/annotations", Operation: "annotations.put", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "annotation.updated", Rate: svc.RateDefault,
-			Summary: "Make a mark, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(annotations.put),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/annotations", Operation: "annotations.put", Module: domain.ModuleAnalytics, Scope: domain.ScopeWrite, Permission: domain.PermAnalyticsWrite, Effect: route.Write, Ledger: "annotation.updated", Rate: domain.RateDefault,
+			Summary: "Make a mark, or change the one of the id; fields that are absent keep their values", Status: 201, Also: 200, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(annotations.put),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/annotations/{id}", Operation: "annotations.delete", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "annotation.deleted", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/annotations/{id}", Operation: "annotations.delete", Module: domain.ModuleAnalytics, Scope: domain.ScopeWrite, Permission: domain.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "annotation.deleted", Rate: domain.RateDefault,
 			Summary: "Delete a mark", Status: 204, Handler: route.Typed(annotations.delete),
 		},
 	}
 }
 
 // annotation is a mark as answers show it.
-type annotation struct {
-	ID          string             `json:"id"`
-	Kind        svc.AnnotationKind `json:"kind"`
-	At          route.Time         `json:"at"`
-	Title       string             `json:"title"`
-	Text        *string            `json:"text"`
-	Environment *string            `json:"environment" doc:"Null where the mark concerns all."`
-	Automatic   bool               `json:"automatic" doc:"Made by the service, of a release that was announced; it cannot be changed."`
-	CreatedAt   route.Time         `json:"createdAt"`
-	UpdatedAt   route.Time         `json:"updatedAt"`
-	CreatedBy   *views.Actor       `json:"createdBy"`
+type annotationJSON struct {
+	ID          string          `json:"id"`
+	Kind        annotation.Kind `json:"kind"`
+	At          route.Time      `json:"at"`
+	Title       string          `json:"title"`
+	Text        *string         `json:"text"`
+	Environment *string         `json:"environment" doc:"Null where the mark concerns all."`
+	Automatic   bool            `json:"automatic" doc:"Made by the service, of a release that was announced; it cannot be changed."`
+	CreatedAt   route.Time      `json:"createdAt"`
+	UpdatedAt   route.Time      `json:"updatedAt"`
+	CreatedBy   *views.Actor    `json:"createdBy"`
 }
 
-func annotationOf(a *svc.Annotation) annotation {
-	row := annotation{
+func annotationOf(a *annotation.Annotation) annotationJSON {
+	row := annotationJSON{
 		ID: a.ID, Kind: a.Kind, At: route.Time(a.At), Title: a.Title, Text: api.OrNull(a.Text), Environment: api.OrNull(a.Environment), Automatic: a.Automatic,
 		CreatedAt: route.Time(a.CreatedAt), UpdatedAt: route.Time(a.UpdatedAt),
 	}
@@ -90,7 +92,7 @@ type listAnnotations struct {
 
 // annotationPage is the answer of …/annotations.
 type annotationPage struct {
-	svc.Page[annotation]
+	domain.Page[annotationJSON]
 	Environment string `json:"environment"`
 }
 
@@ -104,28 +106,28 @@ func (a annotations) list(ctx context.Context, call *route.Call, in listAnnotati
 	if err != nil {
 		return annotationPage{}, err
 	}
-	rows := []annotation{}
+	rows := []annotationJSON{}
 	for _, mark := range append(all, marks...) {
 		if mark.Within(in.Range.Window, in.Env.Slug) {
 			rows = append(rows, annotationOf(&mark))
 		}
 	}
-	page, err := api.PageOfAll(call, rows, in.Paging, func(row annotation) string {
+	page, err := api.PageOfAll(call, rows, in.Paging, func(row annotationJSON) string {
 		return fmt.Sprintf("%020d %s", math.MaxInt64-time.Time(row.At).UnixMilli(), row.ID)
 	})
 	return annotationPage{Page: page, Environment: in.Env.Slug}, err
 }
 
-// releaseMarks returns the marks of the announced releases. There are at most svc.MaxReleases.
-func (a annotations) releaseMarks(ctx context.Context, ref svc.AppRef, environment string) (marks []svc.Annotation, err error) {
-	var after *svc.Release
+// releaseMarks returns the marks of the announced releases. There are at most release.MaxReleases.
+func (a annotations) releaseMarks(ctx context.Context, ref domain.AppRef, environment string) (marks []annotation.Annotation, err error) {
+	var after *release.Release
 	for more := true; more; {
-		var page []svc.Release
-		if page, more, err = a.releases.Releases(ctx, ref.Org, ref.App, after, svc.MaxPageSize); err != nil || len(page) == 0 {
+		var page []release.Release
+		if page, more, err = a.releases.Releases(ctx, ref.Org, ref.App, after, domain.MaxPageSize); err != nil || len(page) == 0 {
 			return marks, err
 		}
 		for i := range page {
-			marks = append(marks, svc.ReleaseMarks(&page[i], environment)...)
+			marks = append(marks, release.Marks(&page[i], environment)...)
 		}
 		after = &page[len(page)-1]
 	}
@@ -140,7 +142,7 @@ type putAnnotation struct {
 // annotationBody is the body of POST …/annotations.
 type annotationBody struct {
 	ID          *string                `json:"id" doc:"The mark to change; without it, one is made."`
-	Kind        *svc.AnnotationKind    `json:"kind" doc:"note where it is absent."`
+	Kind        *annotation.Kind       `json:"kind" doc:"note where it is absent."`
 	At          *route.Time            `json:"at" doc:"Now where it is absent."`
 	Title       *string                `json:"title" doc:"What people read; a new mark needs one."`
 	Text        route.Nullable[string] `json:"text"`
@@ -148,10 +150,10 @@ type annotationBody struct {
 }
 
 // Check requires an environment that the application has.
-func (p *putAnnotation) Check(call *route.Call) []svc.FieldError {
+func (p *putAnnotation) Check(call *route.Call) []domain.FieldError {
 	if slug := p.Body.Environment.Value; slug != nil && *slug != "" {
 		if _, known := call.App.Environment(*slug); !known {
-			return []svc.FieldError{{Field: "environment", Code: "unknown_value", Message: fmt.Sprintf("Unknown environment %q.", *slug)}}
+			return []domain.FieldError{{Field: "environment", Code: "unknown_value", Message: fmt.Sprintf("Unknown environment %q.", *slug)}}
 		}
 	}
 	return nil
@@ -165,21 +167,21 @@ func emptied(text route.Nullable[string]) *string {
 	return text.Value
 }
 
-func (a annotations) put(ctx context.Context, call *route.Call, in putAnnotation) (annotation, error) {
+func (a annotations) put(ctx context.Context, call *route.Call, in putAnnotation) (annotationJSON, error) {
 	body, id := &in.Body, ""
 	if body.ID != nil {
 		if id = *body.ID; id == "" || strings.HasPrefix(id, "release:") {
-			return annotation{}, svc.NotFound("annotation")
+			return annotationJSON{}, domain.NotFound("annotation")
 		}
 	}
-	patch := svc.AnnotationPatch{Kind: body.Kind, At: (*time.Time)(body.At), Title: body.Title, Text: emptied(body.Text), Environment: emptied(body.Environment)}
-	var by svc.LedgerActor
+	patch := annotation.Patch{Kind: body.Kind, At: (*time.Time)(body.At), Title: body.Title, Text: emptied(body.Text), Environment: emptied(body.Environment)}
+	var by domain.LedgerActor
 	if user := call.Grant.Token.User; user != nil {
-		by = svc.LedgerActor{ID: user.ID, Name: user.Name}
+		by = domain.LedgerActor{ID: user.ID, Name: user.Name}
 	}
 	made, err := a.annotations.PutAnnotation(ctx, call.Ref(), id, patch, by)
 	if err != nil {
-		return annotation{}, err
+		return annotationJSON{}, err
 	}
 	if id == "" {
 		call.Created("/apps/" + call.Ref().String() + "/annotations/" + made.ID)

@@ -5,7 +5,12 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/goal"
+	"svc/domain/share"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -13,12 +18,12 @@ import (
 // Events reads the event feed.
 type Events interface {
 	// List returns a page of the feed, newest first, and whether more follow.
-	List(ctx context.Context, query svc.EventQuery) (page []svc.Event, more bool, err error)
+	List(ctx context.Context, query analytics.EventQuery) (page []event.Event, more bool, err error)
 	// Names returns a page of the catalogue of names, the most frequent first. An event that
 	// matches a goal is a conversion.
-	Names(ctx context.Context, query svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error)
+	Names(ctx context.Context, query analytics.EventNamesQuery, goals []goal.Matcher) (analytics.EventNames, error)
 	// Properties returns a page of the properties of events, the most frequent first.
-	Properties(ctx context.Context, query svc.EventPropertiesQuery) (svc.EventProperties, error)
+	Properties(ctx context.Context, query analytics.EventPropertiesQuery) (analytics.EventProperties, error)
 }
 
 // events serves the routes of the event feed.
@@ -31,22 +36,22 @@ func eventRoutes(ports Ports) []route.Route {
 	events := events{events: ports.Events, segments: ports.Segments}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events", Operation: "events.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events", Operation: "events.list", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermEventsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Raw event feed, newest first", Handler: route.Typed(events.list),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/names", Operation: "events.names", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/names", Operation: "events.names", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermEventsRead, AppPart: share.AppGoals, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Event names seen in a range, with counts", Handler: route.Typed(marked(ports.Sampling, events.names)),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/properties", Operation: "events.properties", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermEventsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/events/properties", Operation: "events.properties", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermEventsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Keys, types and frequent values of the properties of events", Handler: route.Typed(marked(ports.Sampling, events.properties)),
 		},
 	}
 }
 
 // event is one row of the feed (contract 41).
-type event struct {
+type eventJSON struct {
 	ID             string          `json:"id"`
 	Ts             route.Time      `json:"ts"`
 	ReceivedAt     route.Time      `json:"receivedAt"`
@@ -67,7 +72,7 @@ type event struct {
 	UTMCampaign    *string         `json:"utmCampaign"`
 	UTMTerm        *string         `json:"utmTerm"`
 	UTMContent     *string         `json:"utmContent"`
-	ClickIDs       svc.ClickIDs    `json:"clickIds"`
+	ClickIDs       event.ClickIDs  `json:"clickIds"`
 	Country        *string         `json:"country"`
 	Region         *string         `json:"region"`
 	City           *string         `json:"city"`
@@ -86,11 +91,11 @@ type event struct {
 	IsBot          bool            `json:"isBot"`
 	Environment    string          `json:"environment"`
 
-	key svc.EventKey
+	key event.Key
 }
 
-func eventOf(e *svc.Event) event {
-	row := event{
+func eventOf(e *event.Event) eventJSON {
+	row := eventJSON{
 		ID: e.ID, Ts: route.Time(e.Ts), ReceivedAt: route.Time(e.ReceivedAt), Name: e.Name, URL: api.OrNull(e.URL), Path: api.OrNull(e.Path),
 		Title: api.OrNull(e.Title), Referrer: api.OrNull(e.Referrer), ReferrerDomain: api.OrNull(e.ReferrerDomain),
 		DistinctID: api.OrNull(e.DistinctID), AnonymousID: api.OrNull(e.AnonymousID), PersonID: api.OrNull(e.PersonID), SessionID: api.OrNull(e.SessionID),
@@ -125,13 +130,13 @@ type listEvents struct {
 
 // eventPage is the answer of …/events.
 type eventPage struct {
-	svc.Page[event]
+	domain.Page[eventJSON]
 	Environment string `json:"environment"`
 }
 
 func (e events) list(ctx context.Context, call *route.Call, in listEvents) (eventPage, error) {
-	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
-	query := svc.EventQuery{
+	seesPersons := call.Grant.May(domain.PermPeoplePIIRead)
+	query := analytics.EventQuery{
 		Environment: in.Env.Environment, ID: in.ID, Name: in.Name, PersonID: in.PersonID, SessionID: in.SessionID,
 		Search: in.Search, SearchMasked: !seesPersons, Fields: call.App.Personal(), Limit: int(in.Limit),
 	}
@@ -143,12 +148,12 @@ func (e events) list(ctx context.Context, call *route.Call, in listEvents) (even
 	if err != nil {
 		return eventPage{}, err
 	}
-	page := route.PageOf(call, api.Convert(rows, func(row *svc.Event) event {
+	page := route.PageOf(call, api.Convert(rows, func(row *event.Event) eventJSON {
 		if !seesPersons {
 			row.Mask()
 		}
 		return eventOf(row)
-	}), more, func(last event) []string {
+	}), more, func(last eventJSON) []string {
 		return api.FeedKeyset(last.key)
 	})
 	return eventPage{Page: page, Environment: in.Env.Slug}, nil
@@ -171,7 +176,7 @@ type eventName struct {
 
 // namePage is the answer of …/events/names.
 type namePage struct {
-	svc.Page[eventName]
+	domain.Page[eventName]
 	Capped      bool   `json:"capped" doc:"The numbers describe the last 90 days of the range."`
 	Environment string `json:"environment"`
 	sampling
@@ -182,20 +187,20 @@ func (e events) names(ctx context.Context, call *route.Call, in listNames) (name
 	if err != nil {
 		return namePage{}, err
 	}
-	query := svc.EventNamesQuery{AnalyticsScope: scope, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit)}
-	query.Filters = query.Filters.Without(svc.DimEvent)
+	query := analytics.EventNamesQuery{Scope: scope, Masked: !call.Grant.May(domain.PermPeoplePIIRead), Limit: int(in.Limit)}
+	query.Filters = query.Filters.Without(filter.DimEvent)
 	after, err := countedKey(call, in.Cursor)
 	if err != nil {
 		return namePage{}, err
 	}
 	if after != nil {
-		query.After = &svc.EventNameKey{Count: after.count, Name: after.word}
+		query.After = &analytics.EventNameKey{Count: after.count, Name: after.word}
 	}
-	names, err := e.events.Names(ctx, query, svc.Matchers(call.Parts.Goals))
+	names, err := e.events.Names(ctx, query, goal.Matchers(call.Parts.Goals))
 	if err != nil {
 		return namePage{}, err
 	}
-	rows := api.Convert(names.Rows, func(n *svc.EventName) eventName {
+	rows := api.Convert(names.Rows, func(n *analytics.EventName) eventName {
 		return eventName{Name: n.Name, Count: n.Count, Users: n.Users, Conversions: n.Conversions, LastSeenAt: route.TimeOf(n.LastSeenAt)}
 	})
 	page := route.PageOf(call, rows, names.More, func(last eventName) []string {
@@ -218,7 +223,7 @@ func countedKey(call *route.Call, cursor string) (*countedWord, error) {
 	}
 	count, err := strconv.ParseUint(keyset[0], 10, 64)
 	if err != nil {
-		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+		return nil, domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
 	return &countedWord{count: count, word: keyset[1]}, nil
 }

@@ -3,7 +3,11 @@ package analytics
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/filter"
+	"svc/domain/funnel"
+	"svc/domain/goal"
+	"svc/domain/share"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -11,12 +15,12 @@ import (
 // Funnels stores the funnels of applications.
 type Funnels interface {
 	// CreateFunnel saves a funnel of a valid specification. It fails with conflict if the application has
-	// svc.MaxFunnels.
-	CreateFunnel(ctx context.Context, ref svc.AppRef, spec svc.FunnelSpec) (svc.Funnel, error)
+	// funnel.MaxFunnels.
+	CreateFunnel(ctx context.Context, ref domain.AppRef, spec funnel.Spec) (funnel.Funnel, error)
 	// ChangeFunnel gives a funnel another valid specification. It fails with not_found if the funnel does not exist.
-	ChangeFunnel(ctx context.Context, ref svc.AppRef, id string, spec svc.FunnelSpec) (svc.Funnel, error)
+	ChangeFunnel(ctx context.Context, ref domain.AppRef, id string, spec funnel.Spec) (funnel.Funnel, error)
 	// DeleteFunnel fails with not_found if the funnel does not exist.
-	DeleteFunnel(ctx context.Context, ref svc.AppRef, id string) error
+	DeleteFunnel(ctx context.Context, ref domain.AppRef, id string) error
 }
 
 // funnels serves the routes of funnels.
@@ -29,34 +33,34 @@ func funnelRoutes(ports Ports) []route.Route {
 	funnels := funnels{funnels: ports.Funnels, results: ports.Results}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels", Operation: "funnels.list", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels", Operation: "funnels.list", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, AppPart: share.AppFunnels, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List saved funnels", Handler: route.Typed(funnels.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/funnels", Operation: "funnels.create", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "funnel.created", Rate: svc.RateDefault,
-			Summary: "Save a funnel", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(funnels.create),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/funnels", Operation: "funnels.create", Module: domain.ModuleAnalytics, Scope: domain.ScopeWrite, Permission: domain.PermAnalyticsWrite, Effect: route.Write, Ledger: "funnel.created", Rate: domain.RateDefault,
+			Summary: "Save a funnel", Status: 201, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(funnels.create),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.get", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.get", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, AppPart: share.AppFunnels, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "Read one funnel", Handler: route.Typed(funnels.get),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}/results", Operation: "funnels.results", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/funnels/{id}/results", Operation: "funnels.results", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, AppPart: share.AppFunnels, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Step-by-step conversion", Handler: route.Typed(marked(ports.Sampling, funnels.rows)),
 		},
 		{
-			Surface: route.Manage, Method: "PUT", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.update", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Write, Ledger: "funnel.updated", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "PUT", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.update", Module: domain.ModuleAnalytics, Scope: domain.ScopeWrite, Permission: domain.PermAnalyticsWrite, Effect: route.Write, Ledger: "funnel.updated", Rate: domain.RateDefault,
 			Summary: "Replace a funnel's name, steps and window", Handler: route.Typed(funnels.update),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.delete", Module: svc.ModuleAnalytics, Scope: svc.ScopeWrite, Permission: svc.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "funnel.deleted", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/funnels/{id}", Operation: "funnels.delete", Module: domain.ModuleAnalytics, Scope: domain.ScopeWrite, Permission: domain.PermAnalyticsWrite, Effect: route.Destructive, Ledger: "funnel.deleted", Rate: domain.RateDefault,
 			Summary: "Delete a funnel", Status: 204, Handler: route.Typed(funnels.delete),
 		},
 	}
 }
 
 // funnel is a funnel as answers show it.
-type funnel struct {
+type funnelJSON struct {
 	ID          string       `json:"id"`
 	Name        string       `json:"name"`
 	Steps       []funnelStep `json:"steps"`
@@ -66,22 +70,22 @@ type funnel struct {
 }
 
 type funnelStep struct {
-	Kind    svc.MatchKind `json:"kind" enum:"path,event"`
-	Match   string        `json:"match"`
-	Filters []stepFilter  `json:"filters"`
+	Kind    goal.MatchKind `json:"kind" enum:"path,event"`
+	Match   string         `json:"match"`
+	Filters []stepFilter   `json:"filters"`
 }
 
 type stepFilter struct {
-	Property string       `json:"property"`
-	Op       svc.FilterOp `json:"op" enum:"eq,neq,contains,not_contains,in,gt,gte,lt,lte,exists"`
-	Value    any          `json:"value"`
+	Property string    `json:"property"`
+	Op       filter.Op `json:"op" enum:"eq,neq,contains,not_contains,in,gt,gte,lt,lte,exists"`
+	Value    any       `json:"value"`
 }
 
-func funnelOf(f *svc.Funnel) funnel {
-	return funnel{
+func funnelOf(f *funnel.Funnel) funnelJSON {
+	return funnelJSON{
 		ID: f.ID, Name: f.Name, WindowHours: f.WindowHours, CreatedAt: route.Time(f.CreatedAt), UpdatedAt: route.Time(f.UpdatedAt),
-		Steps: api.Convert(f.Steps, func(s *svc.FunnelStep) funnelStep {
-			return funnelStep{Kind: s.Kind, Match: s.Match, Filters: api.Convert(s.Filters, func(f *svc.StepFilter) stepFilter {
+		Steps: api.Convert(f.Steps, func(s *funnel.Step) funnelStep {
+			return funnelStep{Kind: s.Kind, Match: s.Match, Filters: api.Convert(s.Filters, func(f *filter.StepFilter) stepFilter {
 				return stepFilter{Property: f.Property, Op: f.Op, Value: f.Value}
 			})}
 		}),
@@ -93,8 +97,8 @@ type listFunnels struct {
 	api.Paging
 }
 
-func (f funnels) list(_ context.Context, call *route.Call, in listFunnels) (svc.Page[funnel], error) {
-	return api.PageOfAll(call, api.Convert(call.Parts.Funnels, funnelOf), in.Paging, func(row funnel) string { return row.ID })
+func (f funnels) list(_ context.Context, call *route.Call, in listFunnels) (domain.Page[funnelJSON], error) {
+	return api.PageOfAll(call, api.Convert(call.Parts.Funnels, funnelOf), in.Paging, func(row funnelJSON) string { return row.ID })
 }
 
 type createFunnel struct {
@@ -110,30 +114,30 @@ type newFunnel struct {
 }
 
 type newFunnelStep struct {
-	svc.Matcher
+	goal.Matcher
 	Filters []newStepFilter `json:"filters" doc:"What the event must be like besides; all filters must hold."`
 }
 
-type newStepFilter svc.StepFilter
+type newStepFilter filter.StepFilter
 
-func (n *newFunnel) spec() svc.FunnelSpec {
-	spec := svc.FunnelSpec{Name: n.Name, WindowHours: svc.DefaultWindowHours}
+func (n *newFunnel) spec() funnel.Spec {
+	spec := funnel.Spec{Name: n.Name, WindowHours: funnel.DefaultWindowHours}
 	if n.WindowHours != nil {
 		spec.WindowHours = *n.WindowHours
 	}
-	spec.Steps = api.Convert(n.Steps, func(s *newFunnelStep) svc.FunnelStep {
-		return svc.FunnelStep{Matcher: s.Matcher, Filters: api.Convert(s.Filters, func(f *newStepFilter) svc.StepFilter { return svc.StepFilter(*f) })}
+	spec.Steps = api.Convert(n.Steps, func(s *newFunnelStep) funnel.Step {
+		return funnel.Step{Matcher: s.Matcher, Filters: api.Convert(s.Filters, func(f *newStepFilter) filter.StepFilter { return filter.StepFilter(*f) })}
 	})
 	return spec
 }
 
 // Check applies the rules of funnels.
-func (c *createFunnel) Check(*route.Call) []svc.FieldError { return c.Body.spec().Validate() }
+func (c *createFunnel) Check(*route.Call) []domain.FieldError { return c.Body.spec().Validate() }
 
-func (f funnels) create(ctx context.Context, call *route.Call, in createFunnel) (funnel, error) {
+func (f funnels) create(ctx context.Context, call *route.Call, in createFunnel) (funnelJSON, error) {
 	made, err := f.funnels.CreateFunnel(ctx, call.Ref(), in.Body.spec())
 	if err != nil {
-		return funnel{}, err
+		return funnelJSON{}, err
 	}
 	call.Created("/apps/" + call.Ref().String() + "/funnels/" + made.ID)
 	return funnelOf(&made), nil
@@ -150,27 +154,27 @@ type updateFunnel struct {
 }
 
 // Check applies the rules of funnels.
-func (u *updateFunnel) Check(*route.Call) []svc.FieldError { return u.Body.spec().Validate() }
+func (u *updateFunnel) Check(*route.Call) []domain.FieldError { return u.Body.spec().Validate() }
 
-func (f funnels) update(ctx context.Context, call *route.Call, in updateFunnel) (funnel, error) {
+func (f funnels) update(ctx context.Context, call *route.Call, in updateFunnel) (funnelJSON, error) {
 	changed, err := f.funnels.ChangeFunnel(ctx, call.Ref(), in.ID, in.Body.spec())
 	return funnelOf(&changed), err
 }
 
 // funnelWith returns the funnel with an id in the call's application.
-func funnelWith(call *route.Call, id string) (svc.Funnel, error) {
+func funnelWith(call *route.Call, id string) (funnel.Funnel, error) {
 	for _, funnel := range call.Parts.Funnels {
 		if funnel.ID == id {
 			return funnel, nil
 		}
 	}
-	return svc.Funnel{}, svc.NotFound("funnel")
+	return funnel.Funnel{}, domain.NotFound("funnel")
 }
 
-func (funnels) get(_ context.Context, call *route.Call, in funnelPath) (funnel, error) {
+func (funnels) get(_ context.Context, call *route.Call, in funnelPath) (funnelJSON, error) {
 	found, err := funnelWith(call, in.ID)
 	if err != nil {
-		return funnel{}, err
+		return funnelJSON{}, err
 	}
 	return funnelOf(&found), nil
 }

@@ -3,7 +3,10 @@ package analytics
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	"svc/domain/funnel"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -19,13 +22,13 @@ type getFunnelResult struct {
 func (g getFunnelResult) environment() uint64 { return g.Env.Number }
 
 // funnelSplit is the parameter breakdown; empty if the request names none.
-type funnelSplit svc.Dimension
+type funnelSplit filter.Dimension
 
 // Parse reads the dimension.
-func (f *funnelSplit) Parse(_ *route.Call, words []string) []svc.FieldError {
-	parsed, problem := svc.ParseFunnelDimension(api.First(words))
+func (f *funnelSplit) Parse(_ *route.Call, words []string) []domain.FieldError {
+	parsed, problem := funnel.ParseFunnelDimension(api.First(words))
 	if problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	*f = funnelSplit(parsed)
 	return nil
@@ -34,8 +37,8 @@ func (f *funnelSplit) Parse(_ *route.Call, words []string) []svc.FieldError {
 // Schema describes the parameter.
 func (funnelSplit) Schema() route.Schema {
 	return route.Schema{"anyOf": []any{
-		route.Schema{"type": "string", "enum": api.Words(svc.FunnelDimensions())},
-		route.Schema{"type": "string", "pattern": `^property\..+`, "maxLength": len(svc.PropertyPrefix) + svc.MaxPropertyKey},
+		route.Schema{"type": "string", "enum": api.Words(funnel.Dimensions())},
+		route.Schema{"type": "string", "pattern": `^property\..+`, "maxLength": len(filter.PropertyPrefix) + filter.MaxPropertyKey},
 	}}
 }
 
@@ -50,7 +53,7 @@ type funnelRow struct {
 	MedianSeconds  *float64 `json:"medianSeconds" doc:"Median time from the step before to this one; null for the first step and where nobody entered."`
 }
 
-func funnelRowOf(r *svc.FunnelRow) funnelRow {
+func funnelRowOf(r *funnel.Row) funnelRow {
 	return funnelRow{
 		Step: r.Step, Name: r.Name, Entered: r.Entered, Converted: r.Converted, ConversionRate: finite(r.ConversionRate),
 		DropOff: r.DropOff, MedianSeconds: r.MedianSeconds,
@@ -59,7 +62,7 @@ func funnelRowOf(r *svc.FunnelRow) funnelRow {
 
 // funnelResult is the answer of …/funnels/{id}/results.
 type funnelResult struct {
-	Funnel      funnel           `json:"funnel"`
+	Funnel      funnelJSON       `json:"funnel"`
 	Steps       []funnelRow      `json:"steps"`
 	Breakdown   *funnelBreakdown `json:"breakdown" doc:"null where the request names no dimension."`
 	Range       windowShape      `json:"range"`
@@ -84,12 +87,12 @@ func (f funnels) rows(ctx context.Context, call *route.Call, in getFunnelResult)
 	if err != nil {
 		return funnelResult{}, err
 	}
-	scope := svc.AnalyticsScope{App: call.Ref(), Environment: in.Env.Environment, Window: in.Range.Window, IncludeBots: in.IncludeBots}
-	var result svc.FunnelResult
+	scope := analytics.Scope{App: call.Ref(), Environment: in.Env.Environment, Window: in.Range.Window, IncludeBots: in.IncludeBots}
+	var result funnel.Result
 	if in.Breakdown == "" {
 		result, err = f.results.FunnelResult(ctx, scope, found)
 	} else {
-		split := svc.FunnelSplit{Dimension: svc.Dimension(in.Breakdown), Masked: !call.Grant.May(svc.PermPeoplePIIRead), Fields: call.App.Personal()}
+		split := funnel.Split{Dimension: filter.Dimension(in.Breakdown), Masked: !call.Grant.May(domain.PermPeoplePIIRead), Fields: call.App.Personal()}
 		result, err = f.results.FunnelSplit(ctx, scope, found, split)
 	}
 	if err != nil {
@@ -100,7 +103,7 @@ func (f funnels) rows(ctx context.Context, call *route.Call, in getFunnelResult)
 		Range: windowShape{From: route.Time(in.Range.From), To: route.Time(in.Range.To), Interval: in.Range.Interval},
 	}
 	if in.Breakdown != "" {
-		out.Breakdown = &funnelBreakdown{Dimension: string(in.Breakdown), Values: api.Convert(result.Values, func(v *svc.FunnelValue) funnelValue {
+		out.Breakdown = &funnelBreakdown{Dimension: string(in.Breakdown), Values: api.Convert(result.Values, func(v *funnel.Value) funnelValue {
 			return funnelValue{Value: api.OrNull(v.Value), Steps: api.Convert(v.Rows, funnelRowOf)}
 		})}
 	}

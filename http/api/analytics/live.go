@@ -5,7 +5,8 @@ import (
 	"reflect"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -13,7 +14,7 @@ import (
 // Presence reads the visitors that are active now.
 type Presence interface {
 	// Live returns the visitors that were active in the last five minutes.
-	Live(ctx context.Context, env svc.Environment) (svc.Live, error)
+	Live(ctx context.Context, env domain.Environment) (analytics.Live, error)
 }
 
 // live serves the live view, once or as a stream.
@@ -26,7 +27,7 @@ func liveRoutes(ports Ports) []route.Route {
 	live := live{presence: ports.Presence, sampling: ports.Sampling}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/live", Operation: "analytics.live", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/live", Operation: "analytics.live", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Visitors active in the last five minutes", Handler: route.TypedStream(live.get, live.stream),
 		},
 	}
@@ -76,15 +77,15 @@ func (l live) get(ctx context.Context, call *route.Call, in getLive) (liveView, 
 	if err != nil {
 		return liveView{}, err
 	}
-	if !call.Grant.May(svc.PermPeoplePIIRead) {
+	if !call.Grant.May(domain.PermPeoplePIIRead) {
 		now.Mask()
 	}
 	view := liveView{
-		Visitors: now.Visitors, WindowSeconds: svc.LiveSeconds, AsOf: route.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,
-		Pages:     api.Convert(now.Pages, func(r *svc.LiveRow) livePage { return livePage{r.Value, r.Visitors} }),
-		Sources:   api.Convert(now.Sources, func(r *svc.LiveRow) liveSource { return liveSource{r.Value, r.Visitors} }),
-		Countries: api.Convert(now.Countries, func(r *svc.LiveRow) liveCountry { return liveCountry{r.Value, r.Visitors} }),
-		Devices:   api.Convert(now.Devices, func(r *svc.LiveRow) liveDevice { return liveDevice{r.Value, r.Visitors} }),
+		Visitors: now.Visitors, WindowSeconds: analytics.LiveSeconds, AsOf: route.Time(now.AsOf), Environment: in.Env.Slug, Pageviews: now.Pageviews,
+		Pages:     api.Convert(now.Pages, func(r *analytics.LiveRow) livePage { return livePage{r.Value, r.Visitors} }),
+		Sources:   api.Convert(now.Sources, func(r *analytics.LiveRow) liveSource { return liveSource{r.Value, r.Visitors} }),
+		Countries: api.Convert(now.Countries, func(r *analytics.LiveRow) liveCountry { return liveCountry{r.Value, r.Visitors} }),
+		Devices:   api.Convert(now.Devices, func(r *analytics.LiveRow) liveDevice { return liveDevice{r.Value, r.Visitors} }),
 	}
 	if l.sampling != nil {
 		view.mark(l.sampling(in.Env.Number, call.Now))

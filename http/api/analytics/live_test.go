@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/http/api/apitest"
 	"svc/http/route"
 )
@@ -19,16 +20,16 @@ import (
 type crowd struct {
 	mu       sync.Mutex
 	visitors uint64
-	pages    []svc.LiveRow
+	pages    []analytics.LiveRow
 	asked    int
 	err      error
 }
 
-func (c *crowd) Live(context.Context, svc.Environment) (svc.Live, error) {
+func (c *crowd) Live(context.Context, domain.Environment) (analytics.Live, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++
-	return svc.Live{AsOf: time.Now(), Visitors: c.visitors, Pages: c.pages}, c.err
+	return analytics.Live{AsOf: time.Now(), Visitors: c.visitors, Pages: c.pages}, c.err
 }
 
 func (c *crowd) set(visitors uint64, err error) {
@@ -65,7 +66,7 @@ func TestLiveStreamFollowsChanges(t *testing.T) {
 			there.set(visitors, nil)
 		}
 		time.Sleep(5 * time.Second)
-		there.set(2, svc.Unavailable("The store", time.Second))
+		there.set(2, domain.Unavailable("The store", time.Second))
 		<-ended
 		var seen []string
 		for line := range strings.Lines(response.Body.String()) {
@@ -90,14 +91,14 @@ func TestLiveHidesAddresses(t *testing.T) {
 	memory := apitest.NewMemory(apitest.Noon)
 	world := memory.Fill(t)
 	config, ports := memory.Config(), memory.Ports()
-	ports.Analytics.Presence = &crowd{visitors: 1, pages: []svc.LiveRow{{Value: "/u/ada@acme.example", Visitors: 1}}}
+	ports.Analytics.Presence = &crowd{visitors: 1, pages: []analytics.LiveRow{{Value: "/u/ada@acme.example", Visitors: 1}}}
 	config.Routes = ports.Routes()
 	handler, err := route.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		token svc.Secret
+		token domain.Secret
 		want  string
 	}{{world.Viewer, `"pages":[{"path":"/u/a***************","visitors":1}]`}, {world.Owner, `"pages":[{"path":"/u/ada@acme.example","visitors":1}]`}} {
 		request := httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/apps/acme/web/analytics/live", nil)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"math"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/goal"
+	"svc/domain/share"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -12,26 +15,26 @@ import (
 // Analytics serves the reads of the analytics module. An event that matches a goal is a conversion.
 type Analytics interface {
 	// Overview returns the headline of a window and of the one before.
-	Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error)
+	Overview(ctx context.Context, scope analytics.Scope, goals []goal.Matcher) (analytics.Overview, error)
 	// Timeseries returns a dense series.
-	Timeseries(ctx context.Context, scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) (svc.Series, error)
+	Timeseries(ctx context.Context, scope analytics.Scope, metric analytics.Metric, interval domain.Interval, goals []goal.Matcher) (analytics.Series, error)
 }
 
 // analytics serves the routes of the analytics module.
-type analytics struct {
+type handlers struct {
 	analytics Analytics
 	segments  Segments
 }
 
 func summaryRoutes(ports Ports) []route.Route {
-	analytics := analytics{analytics: ports.Analytics, segments: ports.Segments}
+	analytics := handlers{analytics: ports.Analytics, segments: ports.Segments}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/overview", Operation: "analytics.overview", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, AppPart: share.AppGoals, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Headline metrics with a comparison window", Handler: route.Typed(marked(ports.Sampling, analytics.overview)),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/timeseries", Operation: "analytics.timeseries", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, AppPart: share.AppGoals, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "One metric bucketed over a range", Handler: route.Typed(marked(ports.Sampling, analytics.timeseries)),
 		},
 	}
@@ -67,9 +70,9 @@ type comparison struct {
 
 // windowShape is a span of time as answers show it.
 type windowShape struct {
-	From     route.Time   `json:"from"`
-	To       route.Time   `json:"to"`
-	Interval svc.Interval `json:"interval"`
+	From     route.Time      `json:"from"`
+	To       route.Time      `json:"to"`
+	Interval domain.Interval `json:"interval"`
 }
 
 // overview is the answer of …/analytics/overview.
@@ -82,7 +85,7 @@ type overview struct {
 	sampling
 }
 
-func headlineOf(h svc.Headline) headline {
+func headlineOf(h analytics.Headline) headline {
 	return headline{
 		Visitors: h.Visitors, UniqueVisitors: h.UniqueVisitors, Pageviews: h.Pageviews, Sessions: h.Sessions,
 		BounceRate: finite(h.BounceRate), AvgDurationMs: h.AvgDurationMs, Conversions: h.Conversions,
@@ -90,11 +93,11 @@ func headlineOf(h svc.Headline) headline {
 }
 
 func deltaOf(now, before headline) headlineDelta {
-	count := func(now, before uint64) *float64 { return svc.Delta(float64(now), float64(before)) }
+	count := func(now, before uint64) *float64 { return domain.Delta(float64(now), float64(before)) }
 	return headlineDelta{
 		Visitors: count(now.Visitors, before.Visitors), UniqueVisitors: count(now.UniqueVisitors, before.UniqueVisitors),
 		Pageviews: count(now.Pageviews, before.Pageviews), Sessions: count(now.Sessions, before.Sessions),
-		BounceRate: svc.Delta(now.BounceRate, before.BounceRate), AvgDurationMs: count(now.AvgDurationMs, before.AvgDurationMs),
+		BounceRate: domain.Delta(now.BounceRate, before.BounceRate), AvgDurationMs: count(now.AvgDurationMs, before.AvgDurationMs),
 		Conversions: count(now.Conversions, before.Conversions),
 	}
 }
@@ -112,12 +115,12 @@ type getOverview struct {
 	covered
 }
 
-func (a analytics) overview(ctx context.Context, call *route.Call, in getOverview) (overview, error) {
+func (a handlers) overview(ctx context.Context, call *route.Call, in getOverview) (overview, error) {
 	scope, err := in.scope(ctx, call, a.segments)
 	if err != nil {
 		return overview{}, err
 	}
-	result, err := a.analytics.Overview(ctx, scope, svc.Matchers(call.Parts.Goals))
+	result, err := a.analytics.Overview(ctx, scope, goal.Matchers(call.Parts.Goals))
 	if err != nil {
 		return overview{}, err
 	}
@@ -132,28 +135,28 @@ func (a analytics) overview(ctx context.Context, call *route.Call, in getOvervie
 type getTimeseries struct {
 	api.AppPath
 	covered
-	Metric   metric `query:"metric" doc:"What the series counts."`
-	Interval string `query:"interval" doc:"The width of a bucket; the range's own grain where it is absent." enum:"hour,day,week,month"`
+	Metric   metricName `query:"metric" doc:"What the series counts."`
+	Interval string     `query:"interval" doc:"The width of a bucket; the range's own grain where it is absent." enum:"hour,day,week,month"`
 }
 
 // Check refuses an interval that is too fine for the range.
-func (g *getTimeseries) Check(*route.Call) []svc.FieldError {
+func (g *getTimeseries) Check(*route.Call) []domain.FieldError {
 	if g.Range.Location == nil {
 		return nil
 	}
 	if _, problem := g.Range.ParseInterval(g.Interval); problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	return nil
 }
 
 // series is the answer of …/analytics/timeseries.
 type series struct {
-	Metric      svc.Metric   `json:"metric"`
-	Interval    svc.Interval `json:"interval"`
-	Environment string       `json:"environment"`
-	Capped      bool         `json:"capped" doc:"The numbers describe the last 90 days of the range."`
-	Points      []point      `json:"points" doc:"Dense: a quiet bucket is a zero."`
+	Metric      analytics.Metric `json:"metric"`
+	Interval    domain.Interval  `json:"interval"`
+	Environment string           `json:"environment"`
+	Capped      bool             `json:"capped" doc:"The numbers describe the last 90 days of the range."`
+	Points      []point          `json:"points" doc:"Dense: a quiet bucket is a zero."`
 	sampling
 }
 
@@ -162,19 +165,19 @@ type point struct {
 	Value float64    `json:"value"`
 }
 
-func (a analytics) timeseries(ctx context.Context, call *route.Call, in getTimeseries) (series, error) {
+func (a handlers) timeseries(ctx context.Context, call *route.Call, in getTimeseries) (series, error) {
 	interval, problem := in.Range.ParseInterval(in.Interval)
 	if problem != nil {
-		return series{}, svc.Invalid(*problem)
+		return series{}, domain.Invalid(*problem)
 	}
 	scope, err := in.scope(ctx, call, a.segments)
 	if err != nil {
 		return series{}, err
 	}
-	result, err := a.analytics.Timeseries(ctx, scope, svc.Metric(in.Metric), interval, svc.Matchers(call.Parts.Goals))
+	result, err := a.analytics.Timeseries(ctx, scope, analytics.Metric(in.Metric), interval, goal.Matchers(call.Parts.Goals))
 	if err != nil {
 		return series{}, err
 	}
-	points := api.Convert(result.Points, func(p *svc.Point) point { return point{T: route.Time(p.T), Value: finite(p.Value)} })
-	return series{Metric: svc.Metric(in.Metric), Interval: interval, Environment: in.Env.Slug, Capped: result.Capped, Points: points}, nil
+	points := api.Convert(result.Points, func(p *analytics.Point) point { return point{T: route.Time(p.T), Value: finite(p.Value)} })
+	return series{Metric: analytics.Metric(in.Metric), Interval: interval, Environment: in.Env.Slug, Capped: result.Capped, Points: points}, nil
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"strconv"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -19,11 +20,11 @@ type listProperties struct {
 
 // eventProperty is one key of the properties of events.
 type eventProperty struct {
-	Key            string               `json:"key"`
-	Count          uint64               `json:"count" doc:"Events that carry the key."`
-	Types          []svc.PropertyType   `json:"types" doc:"The JSON types of its values."`
-	DistinctValues uint64               `json:"distinctValues" doc:"Within 1 % where there are many."`
-	Values         []eventPropertyValue `json:"values" doc:"The ten most frequent texts, numbers and booleans, as text of 200 characters at most."`
+	Key            string                   `json:"key"`
+	Count          uint64                   `json:"count" doc:"Events that carry the key."`
+	Types          []analytics.PropertyType `json:"types" doc:"The JSON types of its values."`
+	DistinctValues uint64                   `json:"distinctValues" doc:"Within 1 % where there are many."`
+	Values         []eventPropertyValue     `json:"values" doc:"The ten most frequent texts, numbers and booleans, as text of 200 characters at most."`
 }
 
 // eventPropertyValue is one value of a property.
@@ -34,7 +35,7 @@ type eventPropertyValue struct {
 
 // propertyPage is the answer of …/events/properties.
 type propertyPage struct {
-	svc.Page[eventProperty]
+	domain.Page[eventProperty]
 	Events      uint64 `json:"events" doc:"The number of events that were looked at."`
 	Capped      bool   `json:"capped" doc:"The numbers describe the newest 200000 events of the last 90 days of the range."`
 	Environment string `json:"environment"`
@@ -46,24 +47,24 @@ func (e events) properties(ctx context.Context, call *route.Call, in listPropert
 	if err != nil {
 		return propertyPage{}, err
 	}
-	query := svc.EventPropertiesQuery{
-		AnalyticsScope: scope, Name: in.Name, Search: in.Search, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Fields: call.App.Personal(), Limit: int(in.Limit),
+	query := analytics.EventPropertiesQuery{
+		Scope: scope, Name: in.Name, Search: in.Search, Masked: !call.Grant.May(domain.PermPeoplePIIRead), Fields: call.App.Personal(), Limit: int(in.Limit),
 	}
 	after, err := countedKey(call, in.Cursor)
 	if err != nil {
 		return propertyPage{}, err
 	}
 	if after != nil {
-		query.After = &svc.EventPropertyKey{Count: after.count, Key: after.word}
+		query.After = &analytics.EventPropertyKey{Count: after.count, Key: after.word}
 	}
 	found, err := e.events.Properties(ctx, query)
 	if err != nil {
 		return propertyPage{}, err
 	}
-	rows := api.Convert(found.Rows, func(p *svc.EventProperty) eventProperty {
+	rows := api.Convert(found.Rows, func(p *analytics.EventProperty) eventProperty {
 		return eventProperty{
 			Key: p.Key, Count: p.Count, Types: p.Types, DistinctValues: p.DistinctValues,
-			Values: api.Convert(p.Values, func(v *svc.EventPropertyValue) eventPropertyValue { return eventPropertyValue(*v) }),
+			Values: api.Convert(p.Values, func(v *analytics.EventPropertyValue) eventPropertyValue { return eventPropertyValue(*v) }),
 		}
 	})
 	page := route.PageOf(call, rows, found.More, func(last eventProperty) []string {

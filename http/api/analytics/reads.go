@@ -6,7 +6,11 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	"svc/domain/goal"
+	"svc/domain/share"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -15,11 +19,11 @@ import (
 type Reads interface {
 	// Breakdown returns a page of the values of a dimension. An event that matches a goal is a
 	// conversion.
-	Breakdown(ctx context.Context, query svc.BreakdownQuery, goals []svc.Matcher) (svc.Breakdown, error)
+	Breakdown(ctx context.Context, query analytics.BreakdownQuery, goals []goal.Matcher) (analytics.Breakdown, error)
 	// Retention returns dense cohorts.
-	Retention(ctx context.Context, query svc.RetentionQuery) (svc.Retention, error)
+	Retention(ctx context.Context, query analytics.RetentionQuery) (analytics.Retention, error)
 	// ActiveUsers returns dense series.
-	ActiveUsers(ctx context.Context, scope svc.AnalyticsScope) (svc.ActiveUsers, error)
+	ActiveUsers(ctx context.Context, scope analytics.Scope) (analytics.ActiveUsers, error)
 }
 
 // reads serves the routes of breakdowns, retention and active users.
@@ -33,28 +37,28 @@ func readRoutes(ports Ports) []route.Route {
 	reads := reads{reads: ports.Reads, segments: ports.Segments}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/breakdown", Operation: "analytics.breakdown", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, AppPart: svc.AppGoals, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/breakdown", Operation: "analytics.breakdown", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, AppPart: share.AppGoals, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Top values for one dimension", Handler: route.Typed(marked(ports.Sampling, reads.breakdown)),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/retention", Operation: "analytics.retention", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/retention", Operation: "analytics.retention", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Cohort retention", Handler: route.Typed(marked(ports.Sampling, reads.retention)),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/active-users", Operation: "analytics.activeUsers", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/active-users", Operation: "analytics.activeUsers", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Active users a day, a week and a month, and their ratio", Handler: route.Typed(marked(ports.Sampling, reads.activeUsers)),
 		},
 	}
 }
 
 // dimension is the parameter dimension of a breakdown.
-type dimension svc.Dimension
+type dimension filter.Dimension
 
 // Parse reads the dimension.
-func (d *dimension) Parse(_ *route.Call, words []string) []svc.FieldError {
-	parsed, problem := svc.ParseBreakdownDimension(api.First(words))
+func (d *dimension) Parse(_ *route.Call, words []string) []domain.FieldError {
+	parsed, problem := filter.ParseBreakdownDimension(api.First(words))
 	if problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	*d = dimension(parsed)
 	return nil
@@ -63,8 +67,8 @@ func (d *dimension) Parse(_ *route.Call, words []string) []svc.FieldError {
 // Schema describes the parameter.
 func (dimension) Schema() route.Schema {
 	return route.Schema{"anyOf": []any{
-		route.Schema{"type": "string", "enum": api.Words(svc.Dimensions())},
-		route.Schema{"type": "string", "pattern": `^property\..+`, "maxLength": len(svc.PropertyPrefix) + svc.MaxPropertyKey},
+		route.Schema{"type": "string", "enum": api.Words(filter.Dimensions())},
+		route.Schema{"type": "string", "pattern": `^property\..+`, "maxLength": len(filter.PropertyPrefix) + filter.MaxPropertyKey},
 	}}
 }
 
@@ -72,10 +76,10 @@ func (dimension) Schema() route.Schema {
 type rankLimit int
 
 // Parse reads the page size.
-func (l *rankLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
-	limit, problem := svc.ParseLimit(api.First(words), svc.BreakdownPageSize, svc.MaxBreakdownPageSize)
+func (l *rankLimit) Parse(_ *route.Call, words []string) []domain.FieldError {
+	limit, problem := domain.ParseLimit(api.First(words), domain.BreakdownPageSize, analytics.MaxBreakdownPageSize)
 	if problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	*l = rankLimit(limit)
 	return nil
@@ -83,7 +87,7 @@ func (l *rankLimit) Parse(_ *route.Call, words []string) []svc.FieldError {
 
 // Schema describes the parameter.
 func (rankLimit) Schema() route.Schema {
-	return route.Schema{"type": "integer", "minimum": 1, "default": svc.BreakdownPageSize}
+	return route.Schema{"type": "integer", "minimum": 1, "default": domain.BreakdownPageSize}
 }
 
 type getBreakdown struct {
@@ -107,7 +111,7 @@ type breakdownRow struct {
 
 // breakdownPage is the answer of …/analytics/breakdown.
 type breakdownPage struct {
-	svc.Page[breakdownRow]
+	domain.Page[breakdownRow]
 	Dimension   string `json:"dimension"`
 	Capped      bool   `json:"capped" doc:"The numbers describe the last 90 days of the range."`
 	Environment string `json:"environment"`
@@ -119,18 +123,18 @@ func (r reads) breakdown(ctx context.Context, call *route.Call, in getBreakdown)
 	if err != nil {
 		return breakdownPage{}, err
 	}
-	query := svc.BreakdownQuery{
-		AnalyticsScope: scope, Dimension: svc.Dimension(in.Dimension), Search: in.Search,
-		Masked: !call.Grant.May(svc.PermPeoplePIIRead), Fields: call.App.Personal(), Limit: int(in.Limit),
+	query := analytics.BreakdownQuery{
+		Scope: scope, Dimension: filter.Dimension(in.Dimension), Search: in.Search,
+		Masked: !call.Grant.May(domain.PermPeoplePIIRead), Fields: call.App.Personal(), Limit: int(in.Limit),
 	}
 	if query.After, err = breakdownKey(call, in.Cursor); err != nil {
 		return breakdownPage{}, err
 	}
-	result, err := r.reads.Breakdown(ctx, query, svc.Matchers(call.Parts.Goals))
+	result, err := r.reads.Breakdown(ctx, query, goal.Matchers(call.Parts.Goals))
 	if err != nil {
 		return breakdownPage{}, err
 	}
-	rows := api.Convert(result.Rows, func(row *svc.BreakdownRow) breakdownRow {
+	rows := api.Convert(result.Rows, func(row *analytics.BreakdownRow) breakdownRow {
 		return breakdownRow{
 			Value: row.Value, Visitors: row.Visitors, Pageviews: row.Pageviews, Sessions: row.Sessions,
 			BounceRate: finite(row.BounceRate), Conversions: row.Conversions,
@@ -143,26 +147,26 @@ func (r reads) breakdown(ctx context.Context, call *route.Call, in getBreakdown)
 }
 
 // breakdownKey reads the position of a cursor in the ranking.
-func breakdownKey(call *route.Call, cursor string) (*svc.BreakdownKey, error) {
+func breakdownKey(call *route.Call, cursor string) (*analytics.BreakdownKey, error) {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {
 		return nil, err
 	}
-	key := svc.BreakdownKey{Value: keyset[2]}
+	key := analytics.BreakdownKey{Value: keyset[2]}
 	if _, err := fmt.Sscan(keyset[0]+" "+keyset[1], &key.Visitors, &key.Pageviews); err != nil {
-		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+		return nil, domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
 	return &key, nil
 }
 
 // cohortBy is the parameter cohortBy of a retention read.
-type cohortBy svc.Interval
+type cohortBy domain.Interval
 
 // Parse reads the width of the cohorts.
-func (c *cohortBy) Parse(_ *route.Call, words []string) []svc.FieldError {
-	parsed, problem := svc.ParseCohortInterval(api.First(words))
+func (c *cohortBy) Parse(_ *route.Call, words []string) []domain.FieldError {
+	parsed, problem := analytics.ParseCohortInterval(api.First(words))
 	if problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	*c = cohortBy(parsed)
 	return nil
@@ -170,7 +174,7 @@ func (c *cohortBy) Parse(_ *route.Call, words []string) []svc.FieldError {
 
 // Schema describes the parameter.
 func (cohortBy) Schema() route.Schema {
-	return route.Schema{"type": "string", "enum": api.Words(svc.CohortIntervals()), "default": string(svc.Week)}
+	return route.Schema{"type": "string", "enum": api.Words(analytics.CohortIntervals()), "default": string(domain.Week)}
 }
 
 type getRetention struct {
@@ -189,10 +193,10 @@ type cohort struct {
 
 // retention is the answer of …/analytics/retention.
 type retention struct {
-	CohortBy    svc.Interval `json:"cohortBy"`
-	Capped      bool         `json:"capped" doc:"The numbers describe the last 90 days of the range."`
-	Environment string       `json:"environment"`
-	Cohorts     []cohort     `json:"cohorts" doc:"Dense: a period without newcomers is a cohort of size 0."`
+	CohortBy    domain.Interval `json:"cohortBy"`
+	Capped      bool            `json:"capped" doc:"The numbers describe the last 90 days of the range."`
+	Environment string          `json:"environment"`
+	Cohorts     []cohort        `json:"cohorts" doc:"Dense: a period without newcomers is a cohort of size 0."`
 	sampling
 }
 
@@ -201,12 +205,12 @@ func (r reads) retention(ctx context.Context, call *route.Call, in getRetention)
 	if err != nil {
 		return retention{}, err
 	}
-	query := svc.RetentionQuery{AnalyticsScope: scope, CohortBy: svc.Interval(in.CohortBy), Event: in.Event}
+	query := analytics.RetentionQuery{Scope: scope, CohortBy: domain.Interval(in.CohortBy), Event: in.Event}
 	result, err := r.reads.Retention(ctx, query)
 	if err != nil {
 		return retention{}, err
 	}
-	cohorts := api.Convert(result.Cohorts, func(c *svc.Cohort) cohort {
+	cohorts := api.Convert(result.Cohorts, func(c *analytics.Cohort) cohort {
 		return cohort{Cohort: c.From.Format(time.DateOnly), Size: c.Size, Periods: c.Periods}
 	})
 	return retention{CohortBy: result.CohortBy, Capped: result.Capped, Environment: in.Env.Slug, Cohorts: cohorts}, nil
@@ -237,8 +241,8 @@ func (r reads) activeUsers(ctx context.Context, call *route.Call, in getActiveUs
 	if err != nil {
 		return activeUsers{}, err
 	}
-	points := func(series []svc.Point) []point {
-		return api.Convert(series, func(p *svc.Point) point { return point{T: route.Time(p.T), Value: finite(p.Value)} })
+	points := func(series []analytics.Point) []point {
+		return api.Convert(series, func(p *analytics.Point) point { return point{T: route.Time(p.T), Value: finite(p.Value)} })
 	}
 	return activeUsers{
 		Capped: result.Capped, Environment: in.Env.Slug, DAU: points(result.DAU), WAU: points(result.WAU),

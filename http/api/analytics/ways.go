@@ -6,7 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/goal"
+	"svc/domain/metric"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -14,10 +17,10 @@ import (
 // Ways reads the journeys of visits and the web vitals of pages.
 type Ways interface {
 	// Journeys returns the pages that visits saw after or before a page or event.
-	Journeys(ctx context.Context, query svc.JourneyQuery) (svc.Journeys, error)
+	Journeys(ctx context.Context, query analytics.JourneyQuery) (analytics.Journeys, error)
 	// Vitals returns a page of paths or kinds of devices with their web vitals, ordered by the number of observations,
 	// the highest first. It also returns whether more follow, and the vitals of all groups together.
-	Vitals(ctx context.Context, query svc.VitalsQuery) (page []svc.VitalGroup, more bool, all svc.VitalGroup, err error)
+	Vitals(ctx context.Context, query metric.VitalsQuery) (page []metric.VitalGroup, more bool, all metric.VitalGroup, err error)
 }
 
 // ways serves the routes of journeys and web vitals.
@@ -30,11 +33,11 @@ func wayRoutes(ports Ports) []route.Route {
 	ways := ways{ports.Ways, ports.Segments}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/journeys", Operation: "analytics.journeys", Module: svc.ModuleAnalytics, Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/journeys", Operation: "analytics.journeys", Module: domain.ModuleAnalytics, Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Which pages visits saw after or before a page or event, by step", Handler: route.Typed(marked(ports.Sampling, ways.journeys)),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/vitals", Operation: "analytics.vitals", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/analytics/vitals", Operation: "analytics.vitals", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Web vitals by path or kind of device", Handler: route.Typed(ways.vitals),
 		},
 	}
@@ -53,56 +56,56 @@ type getJourneys struct {
 type journeySteps int
 
 // Parse reads the number.
-func (j *journeySteps) Parse(_ *route.Call, words []string) []svc.FieldError {
-	return parseCount((*int)(j), words, "steps", svc.DefaultJourneySteps, svc.MaxJourneySteps)
+func (j *journeySteps) Parse(_ *route.Call, words []string) []domain.FieldError {
+	return parseCount((*int)(j), words, "steps", analytics.DefaultJourneySteps, analytics.MaxJourneySteps)
 }
 
 // Schema describes the parameter.
 func (journeySteps) Schema() route.Schema {
-	return route.Schema{"type": "integer", "minimum": 1, "maximum": svc.MaxJourneySteps, "default": svc.DefaultJourneySteps}
+	return route.Schema{"type": "integer", "minimum": 1, "maximum": analytics.MaxJourneySteps, "default": analytics.DefaultJourneySteps}
 }
 
 // journeyRows is the parameter limit of journeys.
 type journeyRows int
 
 // Parse reads the number.
-func (j *journeyRows) Parse(_ *route.Call, words []string) []svc.FieldError {
-	return parseCount((*int)(j), words, "limit", svc.DefaultJourneyRows, svc.MaxJourneyRows)
+func (j *journeyRows) Parse(_ *route.Call, words []string) []domain.FieldError {
+	return parseCount((*int)(j), words, "limit", analytics.DefaultJourneyRows, analytics.MaxJourneyRows)
 }
 
 // Schema describes the parameter.
 func (journeyRows) Schema() route.Schema {
-	return route.Schema{"type": "integer", "minimum": 1, "maximum": svc.MaxJourneyRows, "default": svc.DefaultJourneyRows}
+	return route.Schema{"type": "integer", "minimum": 1, "maximum": analytics.MaxJourneyRows, "default": analytics.DefaultJourneyRows}
 }
 
 // parseCount reads a number from 1 to most.
-func parseCount(into *int, words []string, field string, fallback, most int) []svc.FieldError {
+func parseCount(into *int, words []string, field string, fallback, most int) []domain.FieldError {
 	if *into = fallback; len(words) == 0 {
 		return nil
 	}
 	number, err := strconv.Atoi(words[0])
 	if err != nil || number < 1 || number > most {
-		return []svc.FieldError{{Field: field, Code: "out_of_range", Message: fmt.Sprintf("%s is from 1 to %d.", field, most)}}
+		return []domain.FieldError{{Field: field, Code: "out_of_range", Message: fmt.Sprintf("%s is from 1 to %d.", field, most)}}
 	}
 	*into = number
 	return nil
 }
 
 // Check requires exactly one end.
-func (g *getJourneys) Check(*route.Call) (problems []svc.FieldError) {
+func (g *getJourneys) Check(*route.Call) (problems []domain.FieldError) {
 	if (g.From == "") == (g.To == "") {
-		problems = append(problems, svc.FieldError{Field: "from", Code: "required", Message: "Exactly one of from and to is needed."})
+		problems = append(problems, domain.FieldError{Field: "from", Code: "required", Message: "Exactly one of from and to is needed."})
 	} else if _, ok := g.start(); !ok {
-		problems = append(problems, svc.FieldError{Field: "from", Code: "invalid_value", Message: "A journey begins or ends at path:<path> or event:<name>."})
+		problems = append(problems, domain.FieldError{Field: "from", Code: "invalid_value", Message: "A journey begins or ends at path:<path> or event:<name>."})
 	}
 	return problems
 }
 
 // start returns the end that the request names.
-func (g *getJourneys) start() (svc.Matcher, bool) {
+func (g *getJourneys) start() (goal.Matcher, bool) {
 	kind, match, ok := strings.Cut(g.From+g.To, ":")
-	matcher := svc.Matcher{Kind: svc.MatchKind(kind), Match: match}
-	return matcher, ok && match != "" && (matcher.Kind == svc.MatchPath || matcher.Kind == svc.MatchEvent)
+	matcher := goal.Matcher{Kind: goal.MatchKind(kind), Match: match}
+	return matcher, ok && match != "" && (matcher.Kind == goal.MatchPath || matcher.Kind == goal.MatchEvent)
 }
 
 // journeyLink is the number of visits that went from one value to the next.
@@ -116,18 +119,18 @@ type journeyLink struct {
 	Sessions uint64  `json:"sessions"`
 }
 
-func journeyLinkOf(l *svc.JourneyLink) journeyLink {
+func journeyLinkOf(l *analytics.JourneyLink) journeyLink {
 	return journeyLink{Step: l.Step, Value: api.OrNull(l.Value), Other: l.FromOther, To: api.OrNull(l.To), ToOther: l.Other, End: l.End, Sessions: l.Sessions}
 }
 
 // journeysShown is the answer of …/analytics/journeys.
 type journeysShown struct {
-	Start       svc.Matcher          `json:"start"`
-	Direction   svc.JourneyDirection `json:"direction" enum:"from,to"`
-	Sessions    uint64               `json:"sessions" doc:"Visits that met the start."`
-	Links       []journeyLink        `json:"links" doc:"By step, the most frequent first."`
-	Capped      bool                 `json:"capped" doc:"The numbers describe the newest 100000 visits of the last 90 days of the range."`
-	Environment string               `json:"environment"`
+	Start       goal.Matcher               `json:"start"`
+	Direction   analytics.JourneyDirection `json:"direction" enum:"from,to"`
+	Sessions    uint64                     `json:"sessions" doc:"Visits that met the start."`
+	Links       []journeyLink              `json:"links" doc:"By step, the most frequent first."`
+	Capped      bool                       `json:"capped" doc:"The numbers describe the newest 100000 visits of the last 90 days of the range."`
+	Environment string                     `json:"environment"`
 	sampling
 }
 
@@ -137,9 +140,9 @@ func (w ways) journeys(ctx context.Context, call *route.Call, in getJourneys) (j
 	if err != nil {
 		return journeysShown{}, err
 	}
-	query := svc.JourneyQuery{AnalyticsScope: scope, Direction: svc.JourneyFrom, Start: start, Steps: int(in.Steps), Rows: int(in.Limit)}
+	query := analytics.JourneyQuery{Scope: scope, Direction: analytics.JourneyFrom, Start: start, Steps: int(in.Steps), Rows: int(in.Limit)}
 	if in.To != "" {
-		query.Direction = svc.JourneyTo
+		query.Direction = analytics.JourneyTo
 	}
 	found, err := w.ways.Journeys(ctx, query)
 	if err != nil {
@@ -154,7 +157,7 @@ func (w ways) journeys(ctx context.Context, call *route.Call, in getJourneys) (j
 type vitalsBy string
 
 // Parse reads the word; the default is paths.
-func (b *vitalsBy) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (b *vitalsBy) Parse(_ *route.Call, words []string) []domain.FieldError {
 	word, problems := vitalsByChoice().Parse(words)
 	*b = vitalsBy(word)
 	return problems
@@ -179,12 +182,12 @@ type getVitals struct {
 
 // vitalScore shows the 75th percentile, the shares and the rating of one vital.
 type vitalScore struct {
-	Samples uint64          `json:"samples"`
-	P75     float64         `json:"p75" doc:"Within 1 %."`
-	Unit    string          `json:"unit"`
-	Rating  svc.VitalRating `json:"rating" doc:"Of the p75, as web.dev judges it."`
-	Good    float64         `json:"good" doc:"The share of good observations, 0..1."`
-	Poor    float64         `json:"poor" doc:"The share of poor ones."`
+	Samples uint64             `json:"samples"`
+	P75     float64            `json:"p75" doc:"Within 1 %."`
+	Unit    string             `json:"unit"`
+	Rating  metric.VitalRating `json:"rating" doc:"Of the p75, as web.dev judges it."`
+	Good    float64            `json:"good" doc:"The share of good observations, 0..1."`
+	Poor    float64            `json:"poor" doc:"The share of poor ones."`
 }
 
 // vitalScores contains the five vitals; a vital without observations is null.
@@ -196,14 +199,14 @@ type vitalScores struct {
 	TTFB *vitalScore `json:"TTFB"`
 }
 
-func vitalScoresOf(group *svc.VitalGroup) vitalScores {
+func vitalScoresOf(group *metric.VitalGroup) vitalScores {
 	score := func(vital string) *vitalScore {
 		bins := group.Vitals[vital]
 		found := bins.Score(vital)
 		if found == nil {
 			return nil
 		}
-		return &vitalScore{Samples: found.Samples, P75: found.P75, Unit: svc.VitalUnit(vital), Rating: found.Rating, Good: found.Good, Poor: found.Poor}
+		return &vitalScore{Samples: found.Samples, P75: found.P75, Unit: metric.VitalUnit(vital), Rating: found.Rating, Good: found.Good, Poor: found.Poor}
 	}
 	return vitalScores{LCP: score("LCP"), INP: score("INP"), CLS: score("CLS"), FCP: score("FCP"), TTFB: score("TTFB")}
 }
@@ -217,14 +220,14 @@ type vitalRow struct {
 
 // vitalPage is the answer of …/analytics/vitals.
 type vitalPage struct {
-	svc.Page[vitalRow]
+	domain.Page[vitalRow]
 	Totals      vitalScores `json:"totals"`
 	By          string      `json:"by"`
 	Environment string      `json:"environment"`
 }
 
 func (w ways) vitals(ctx context.Context, call *route.Call, in getVitals) (vitalPage, error) {
-	query := svc.VitalsQuery{Environment: in.Env.Environment, Window: in.Range.Window, By: string(in.By), Path: in.Path, Device: in.Device, Limit: int(in.Limit)}
+	query := metric.VitalsQuery{Environment: in.Env.Environment, Window: in.Range.Window, By: string(in.By), Path: in.Path, Device: in.Device, Limit: int(in.Limit)}
 	keyset, err := call.Keyset(in.Cursor, 2)
 	if err != nil {
 		return vitalPage{}, err
@@ -232,15 +235,15 @@ func (w ways) vitals(ctx context.Context, call *route.Call, in getVitals) (vital
 	if keyset != nil {
 		samples, err := strconv.ParseUint(keyset[0], 10, 64)
 		if err != nil {
-			return vitalPage{}, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+			return vitalPage{}, domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 		}
-		query.After = &svc.VitalKey{Samples: samples, Value: keyset[1]}
+		query.After = &metric.VitalKey{Samples: samples, Value: keyset[1]}
 	}
 	rows, more, all, err := w.ways.Vitals(ctx, query)
 	if err != nil {
 		return vitalPage{}, err
 	}
-	page := route.PageOf(call, api.Convert(rows, func(g *svc.VitalGroup) vitalRow {
+	page := route.PageOf(call, api.Convert(rows, func(g *metric.VitalGroup) vitalRow {
 		return vitalRow{Value: api.OrNull(g.Value), Samples: g.Samples, Vitals: vitalScoresOf(g)}
 	}), more, func(vitalRow) []string {
 		last := rows[len(rows)-1]

@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/api/assistant"
 )
 
@@ -13,23 +14,23 @@ import (
 type held struct {
 	memory *Memory
 
-	settings map[string]*svc.AISettings
+	settings map[string]*conversation.AISettings
 	always   map[string][]string
 }
 
 func (m *Memory) assistant() held {
-	return held{memory: m, settings: map[string]*svc.AISettings{}, always: map[string][]string{}}
+	return held{memory: m, settings: map[string]*conversation.AISettings{}, always: map[string][]string{}}
 }
 
-func (h held) of(org string) *svc.AISettings {
+func (h held) of(org string) *conversation.AISettings {
 	if h.settings[org] == nil {
-		h.settings[org] = &svc.AISettings{}
+		h.settings[org] = &conversation.AISettings{}
 	}
 	return h.settings[org]
 }
 
 // Settings implements assistant.AISettings.
-func (h held) Settings(_ context.Context, org, user string) (svc.AISettings, error) {
+func (h held) Settings(_ context.Context, org, user string) (conversation.AISettings, error) {
 	h.memory.mu.Lock()
 	defer h.memory.mu.Unlock()
 	settings := *h.of(org)
@@ -38,7 +39,7 @@ func (h held) Settings(_ context.Context, org, user string) (svc.AISettings, err
 }
 
 // PutPolicy implements assistant.AISettings.
-func (h held) PutPolicy(_ context.Context, org string, policy svc.AIPolicy) error {
+func (h held) PutPolicy(_ context.Context, org string, policy conversation.AIPolicy) error {
 	h.memory.mu.Lock()
 	defer h.memory.mu.Unlock()
 	h.of(org).Policy = policy
@@ -46,7 +47,7 @@ func (h held) PutPolicy(_ context.Context, org string, policy svc.AIPolicy) erro
 }
 
 // PutCredential implements assistant.AISettings.
-func (h held) PutCredential(_ context.Context, org string, credential svc.AICredential, key svc.Secret) error {
+func (h held) PutCredential(_ context.Context, org string, credential conversation.AICredential, key domain.Secret) error {
 	h.memory.mu.Lock()
 	defer h.memory.mu.Unlock()
 	if h.of(org).Credential = &credential; key == "" {
@@ -68,62 +69,68 @@ func (h held) Mark(_ context.Context, org, user, tool string, always bool) error
 }
 
 // Tool implements assistant.AITools; the memory has one tool for each effect.
-func (held) Tool(name string) (svc.Tool, bool) {
-	effect, known := map[string]svc.Effect{"goals_create": svc.EffectWrite, "goals_delete": svc.EffectDestructive, "goals_list": svc.EffectRead}[name]
-	return svc.Tool{Name: name, Effect: effect}, known
+func (held) Tool(name string) (conversation.Tool, bool) {
+	effect, known := map[string]conversation.Effect{"goals_create": conversation.EffectWrite, "goals_delete": conversation.EffectDestructive, "goals_list": conversation.EffectRead}[name]
+	return conversation.Tool{Name: name, Effect: effect}, known
 }
 
 // Names implements assistant.AITools.
 func (held) Names() []string { return []string{"goals_create", "goals_delete", "goals_list"} }
 
 // Ask implements assistant.Assistant.
-func (held) Ask(_ context.Context, _ svc.Principal, question svc.Question) (assistant.Turn, error) {
+func (held) Ask(_ context.Context, _ conversation.Principal, question conversation.Question) (assistant.Turn, error) {
 	if question.ConversationID != "" {
-		return nil, svc.NotFound("conversation")
+		return nil, domain.NotFound("conversation")
 	}
-	return nil, svc.Errorf(svc.CodeProviderUnavailable, "No model provider is configured for the organization.")
+	return nil, domain.Errorf(conversation.CodeProviderUnavailable, "No model provider is configured for the organization.")
 }
 
 // Approve implements assistant.Assistant.
-func (held) Approve(context.Context, svc.Principal, string, string) (assistant.Turn, error) {
-	return nil, svc.NotFound("action")
+func (held) Approve(context.Context, conversation.Principal, string, string) (assistant.Turn, error) {
+	return nil, domain.NotFound("action")
 }
 
 // Reject implements assistant.Assistant.
-func (held) Reject(context.Context, svc.Principal, string, string) (svc.Action, error) {
-	return svc.Action{}, svc.NotFound("action")
+func (held) Reject(context.Context, conversation.Principal, string, string) (conversation.Action, error) {
+	return conversation.Action{}, domain.NotFound("action")
 }
 
 // Revoke implements assistant.Assistant.
-func (held) Revoke(context.Context, svc.Principal, string, string, string) (svc.Action, error) {
-	return svc.Action{}, svc.NotFound("action")
+func (held) Revoke(context.Context, conversation.Principal, string, string, string) (conversation.Action, error) {
+	return conversation.Action{}, domain.NotFound("action")
 }
 
 // Conversation implements assistant.Assistant.
-func (held) Conversation(context.Context, svc.AppRef, string, string) (svc.Transcript, error) {
-	return svc.Transcript{}, svc.NotFound("conversation")
+func (held) Conversation(context.Context, domain.AppRef, string, string) (conversation.Transcript, error) {
+	return conversation.Transcript{}, domain.NotFound("conversation")
 }
 
 // List implements assistant.Assistant.
-func (held) List(context.Context, svc.AppRef, string) ([]svc.Conversation, error) { return nil, nil }
+func (held) List(context.Context, domain.AppRef, string) ([]conversation.Conversation, error) {
+	return nil, nil
+}
 
 // Actions implements assistant.Assistant.
-func (held) Actions(context.Context, svc.AppRef, string) ([]svc.Action, error) { return nil, nil }
+func (held) Actions(context.Context, domain.AppRef, string) ([]conversation.Action, error) {
+	return nil, nil
+}
 
 // Follow implements assistant.Assistant.
-func (held) Follow(context.Context, svc.AppRef, string, string, uint64, func(svc.TurnFrame) bool) error {
-	return svc.NotFound("conversation")
+func (held) Follow(context.Context, domain.AppRef, string, string, uint64, func(conversation.TurnFrame) bool) error {
+	return domain.NotFound("conversation")
 }
 
 // Requests implements assistant.Approvals.
-func (held) Requests(context.Context, svc.Principal) ([]svc.Approval, error) { return nil, nil }
+func (held) Requests(context.Context, conversation.Principal) ([]conversation.Approval, error) {
+	return nil, nil
+}
 
 // ApproveRequest implements assistant.Approvals.
-func (held) ApproveRequest(context.Context, svc.Principal, string, string) (svc.Approval, error) {
-	return svc.Approval{}, svc.NotFound("approval")
+func (held) ApproveRequest(context.Context, conversation.Principal, string, string) (conversation.Approval, error) {
+	return conversation.Approval{}, domain.NotFound("approval")
 }
 
 // RejectRequest implements assistant.Approvals.
-func (held) RejectRequest(context.Context, svc.Principal, string, string) (svc.Approval, error) {
-	return svc.Approval{}, svc.NotFound("approval")
+func (held) RejectRequest(context.Context, conversation.Principal, string, string) (conversation.Approval, error) {
+	return conversation.Approval{}, domain.NotFound("approval")
 }

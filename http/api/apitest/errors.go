@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 )
 
 // tracked implements the ports of error tracking. It stores occurrences in one list, and decisions by environment and
@@ -18,7 +20,7 @@ type tracked struct{ *Memory }
 
 // occurred is a stored occurrence with its issue.
 type occurred struct {
-	svc.Occurrence
+	occurrence.Occurrence
 	issue       uint64
 	fingerprint string
 }
@@ -27,21 +29,21 @@ type issueRef struct{ environment, issue uint64 }
 
 // FixtureErrors returns the occurrences of the application acme/web: three of a
 // TypeError, one of a Timeout.
-func FixtureErrors(now time.Time) []svc.Occurrence {
-	row := func(id string, minutes int, name, message, visitor, release string) svc.Occurrence {
+func FixtureErrors(now time.Time) []occurrence.Occurrence {
+	row := func(id string, minutes int, name, message, visitor, release string) occurrence.Occurrence {
 		at := now.Add(-time.Duration(minutes) * time.Minute).Truncate(time.Millisecond)
-		o := svc.Occurrence{
+		o := occurrence.Occurrence{
 			ID: id, Ts: at, ReceivedAt: at, Name: name, Message: message, DistinctID: visitor, SessionID: "ses_2", Release: release,
 			Mechanism: "onerror", Stack: "checkout@https://acme.example/app.js:3:7", Tags: map[string]string{"plan": "pro"},
-			Breadcrumbs: []svc.Breadcrumb{{Timestamp: "2026-11-20T11:00:00.000Z", Category: "ui.click", Message: "pay as ada@acme.example"}},
-			Extra:       json.RawMessage(`{"contact":"ada@acme.example"}`), Request: svc.ErrorRequest{Method: "POST", URL: "https://acme.example/api", Status: 500},
+			Breadcrumbs: []occurrence.Breadcrumb{{Timestamp: "2026-11-20T11:00:00.000Z", Category: "ui.click", Message: "pay as ada@acme.example"}},
+			Extra:       json.RawMessage(`{"contact":"ada@acme.example"}`), Request: occurrence.ErrorRequest{Method: "POST", URL: "https://acme.example/api", Status: 500},
 			URL: "https://acme.example/cart", Path: "/cart", Browser: "Firefox", BrowserVersion: "145.0", OS: "Linux", Device: "desktop", Country: "DE",
-			Locale: "de-DE", AppVersion: "7", Environment: svc.DefaultEnvironment,
+			Locale: "de-DE", AppVersion: "7", Environment: domain.DefaultEnvironment,
 		}
 		o.Normalise()
 		return o
 	}
-	return []svc.Occurrence{
+	return []occurrence.Occurrence{
 		row("occ_04", 1, "TypeError", "no cart for ada@acme.example", "ada@acme.example", "1.1.0"),
 		row("occ_03", 2, "TypeError", "no cart for vic@acme.example", "visitor-2", "1.0.0"),
 		row("occ_02", 3, "Timeout", "the shop is slow", "visitor-2", "1.0.0"),
@@ -51,19 +53,19 @@ func FixtureErrors(now time.Time) []svc.Occurrence {
 
 // root returns the issue under which another one is counted.
 func (m *Memory) root(environment, issue uint64) uint64 {
-	if into, ok := svc.ParseIssueID(m.decided[issueRef{environment, issue}].MergedInto); ok {
+	if into, ok := occurrence.ParseIssueID(m.decided[issueRef{environment, issue}].MergedInto); ok {
 		return into
 	}
 	return issue
 }
 
 // of returns the occurrences of an environment that pass a test, newest first, each under its root issue.
-func (t tracked) of(env svc.Environment, keep func(occurred) bool) []occurred {
+func (t tracked) of(env domain.Environment, keep func(occurred) bool) []occurred {
 	var out []occurred
 	for _, o := range t.errors {
-		issue := svc.IssueNumber(env.Number, svc.Fingerprint(&o, nil))
-		one := occurred{Occurrence: o, issue: t.root(env.Number, issue), fingerprint: svc.Fingerprint(&o, nil)}
-		one.IssueID = svc.IssueID(one.issue)
+		issue := occurrence.IssueNumber(env.Number, occurrence.Fingerprint(&o, nil))
+		one := occurred{Occurrence: o, issue: t.root(env.Number, issue), fingerprint: occurrence.Fingerprint(&o, nil)}
+		one.IssueID = occurrence.IssueID(one.issue)
 		if o.Environment == env.Slug && keep(one) {
 			out = append(out, one)
 		}
@@ -80,17 +82,17 @@ func users(rows []occurred) uint64 {
 }
 
 // fold groups occurrences, which are newest first, into issues.
-func (t tracked) fold(env svc.Environment, rows []occurred, days []time.Time, now time.Time) []svc.Issue {
+func (t tracked) fold(env domain.Environment, rows []occurred, days []time.Time, now time.Time) []issue.Issue {
 	byIssue := map[uint64][]occurred{}
 	for _, row := range rows {
 		byIssue[row.issue] = append(byIssue[row.issue], row)
 	}
-	var issues []svc.Issue
+	var issues []issue.Issue
 	for number, rows := range byIssue {
 		state := t.decided[issueRef{env.Number, number}]
 		first, last := rows[len(rows)-1], rows[0]
-		issue := svc.Issue{
-			Key: svc.IssueKey{Number: number}, ID: svc.IssueID(number), Fingerprint: first.fingerprint, Title: svc.IssueTitle(last.Name, last.Message),
+		issue := issue.Issue{
+			Key: issue.Key{Number: number}, ID: occurrence.IssueID(number), Fingerprint: first.fingerprint, Title: occurrence.IssueTitle(last.Name, last.Message),
 			Culprit: last.Culprit, Level: last.Level, Status: state.At(now), FirstSeenAt: first.Ts, LastSeenAt: last.Ts, Events: uint64(len(rows)), Users: users(rows),
 			ReleaseFirst: first.Release, ReleaseLast: last.Release, Spark: make([]uint64, max(len(days)-1, 0)),
 		}
@@ -99,7 +101,7 @@ func (t tracked) fold(env svc.Environment, rows []occurred, days []time.Time, no
 		}
 		issues = append(issues, issue)
 	}
-	slices.SortFunc(issues, func(a, b svc.Issue) int { return cmp.Compare(b.Key.Number, a.Key.Number) })
+	slices.SortFunc(issues, func(a, b issue.Issue) int { return cmp.Compare(b.Key.Number, a.Key.Number) })
 	return issues
 }
 
@@ -108,34 +110,34 @@ func between(rows []occurred, from, to time.Time) []occurred {
 }
 
 // Issues implements issues.Issues.
-func (t tracked) Issues(_ context.Context, q svc.IssueQuery) (svc.IssueList, error) {
+func (t tracked) Issues(_ context.Context, q issue.Query) (issue.List, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var list svc.IssueList
-	for _, issue := range t.fold(q.Environment, t.of(q.Environment, func(occurred) bool { return true }), q.Days, q.Now) {
+	var list issue.List
+	for _, is := range t.fold(q.Environment, t.of(q.Environment, func(occurred) bool { return true }), q.Days, q.Now) {
 		list.Counts.All++
-		*map[svc.IssueStatus]*uint64{
-			svc.IssueOpen: &list.Counts.Open, svc.IssueRegressed: &list.Counts.Regressed, svc.IssueResolved: &list.Counts.Resolved, svc.IssueIgnored: &list.Counts.Ignored,
-		}[issue.Status]++
-		issue.Key.Value = map[svc.IssueSort]int64{
-			svc.SortLastSeen: issue.LastSeenAt.UnixMilli(), svc.SortFirstSeen: issue.FirstSeenAt.UnixMilli(), svc.SortCount: int64(issue.Events), svc.SortUsers: int64(issue.Users),
+		*map[issue.Status]*uint64{
+			issue.Open: &list.Counts.Open, issue.Regressed: &list.Counts.Regressed, issue.Resolved: &list.Counts.Resolved, issue.Ignored: &list.Counts.Ignored,
+		}[is.Status]++
+		is.Key.Value = map[issue.Sort]int64{
+			issue.SortLastSeen: is.LastSeenAt.UnixMilli(), issue.SortFirstSeen: is.FirstSeenAt.UnixMilli(), issue.SortCount: int64(is.Events), issue.SortUsers: int64(is.Users),
 		}[q.Sort]
-		text := issue.Title + "\n" + issue.Culprit
+		text := is.Title + "\n" + is.Culprit
 		if q.SearchMasked {
-			text = svc.MaskShapes(text)
+			text = domain.MaskShapes(text)
 		}
-		inRelease := len(t.of(q.Environment, func(o occurred) bool { return o.issue == issue.Key.Number && o.Release == q.Release })) > 0
-		if q.Status != "" && issue.Status != q.Status || !strings.Contains(strings.ToLower(text), strings.ToLower(q.Search)) || q.Release != "" && !inRelease {
+		inRelease := len(t.of(q.Environment, func(o occurred) bool { return o.issue == is.Key.Number && o.Release == q.Release })) > 0
+		if q.Status != "" && is.Status != q.Status || !strings.Contains(strings.ToLower(text), strings.ToLower(q.Search)) || q.Release != "" && !inRelease {
 			continue
 		}
-		list.Rows = append(list.Rows, issue)
+		list.Rows = append(list.Rows, is)
 	}
-	below := func(a, b svc.IssueKey) int {
+	below := func(a, b issue.Key) int {
 		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(b.Number, a.Number))
 	}
-	slices.SortFunc(list.Rows, func(a, b svc.Issue) int { return below(a.Key, b.Key) })
+	slices.SortFunc(list.Rows, func(a, b issue.Issue) int { return below(a.Key, b.Key) })
 	if q.After != nil {
-		list.Rows = slices.DeleteFunc(list.Rows, func(i svc.Issue) bool { return below(*q.After, i.Key) >= 0 })
+		list.Rows = slices.DeleteFunc(list.Rows, func(i issue.Issue) bool { return below(*q.After, i.Key) >= 0 })
 	}
 	list.More = len(list.Rows) > q.Limit
 	list.Rows = list.Rows[:min(q.Limit, len(list.Rows))]
@@ -143,34 +145,34 @@ func (t tracked) Issues(_ context.Context, q svc.IssueQuery) (svc.IssueList, err
 }
 
 // FindIssue implements issues.Issues.
-func (t tracked) FindIssue(ctx context.Context, env svc.Environment, number uint64, now time.Time) (svc.Issue, error) {
-	detail, err := t.Issue(ctx, svc.IssueScope{Environment: env, Number: number, Now: now, Days: svc.LastDays(now, 1, time.UTC)})
+func (t tracked) FindIssue(ctx context.Context, env domain.Environment, number uint64, now time.Time) (issue.Issue, error) {
+	detail, err := t.Issue(ctx, issue.Scope{Environment: env, Number: number, Now: now, Days: issue.LastDays(now, 1, time.UTC)})
 	return detail.Issue, err
 }
 
 // Issue implements issues.Issues.
-func (t tracked) Issue(_ context.Context, scope svc.IssueScope) (svc.IssueDetail, error) {
+func (t tracked) Issue(_ context.Context, scope issue.Scope) (issue.Detail, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	number := t.root(scope.Environment.Number, scope.Number)
 	rows := t.of(scope.Environment, func(o occurred) bool { return o.issue == number })
 	if len(rows) == 0 {
-		return svc.IssueDetail{}, svc.NotFound("issue")
+		return issue.Detail{}, domain.NotFound("issue")
 	}
-	week := scope.Days[max(0, len(scope.Days)-1-svc.SparkDays):]
-	detail := svc.IssueDetail{
+	week := scope.Days[max(0, len(scope.Days)-1-issue.SparkDays):]
+	detail := issue.Detail{
 		Issue: t.fold(scope.Environment, rows, week, scope.Now)[0], State: t.decided[issueRef{scope.Environment.Number, number}],
-		Releases: []svc.IssueRelease{}, Tags: tagsOf(rows),
+		Releases: []issue.Release{}, Tags: tagsOf(rows),
 	}
 	for i := range len(scope.Days) - 1 {
 		day := between(rows, scope.Days[i], scope.Days[i+1])
-		detail.Daily = append(detail.Daily, svc.IssueDay{T: scope.Days[i], Events: uint64(len(day)), Users: users(day)})
+		detail.Daily = append(detail.Daily, issue.Day{T: scope.Days[i], Events: uint64(len(day)), Users: users(day)})
 	}
 	for _, row := range rows {
-		at := slices.IndexFunc(detail.Releases, func(r svc.IssueRelease) bool { return r.Release == row.Release })
+		at := slices.IndexFunc(detail.Releases, func(r issue.Release) bool { return r.Release == row.Release })
 		if at < 0 {
 			at = len(detail.Releases)
-			detail.Releases = append(detail.Releases, svc.IssueRelease{Release: row.Release, LastSeenAt: row.Ts})
+			detail.Releases = append(detail.Releases, issue.Release{Release: row.Release, LastSeenAt: row.Ts})
 		}
 		detail.Releases[at].Events++
 		detail.Releases[at].FirstSeenAt = row.Ts
@@ -179,7 +181,7 @@ func (t tracked) Issue(_ context.Context, scope svc.IssueScope) (svc.IssueDetail
 }
 
 // tagsOf counts the values of the tags of occurrences.
-func tagsOf(rows []occurred) []svc.IssueTag {
+func tagsOf(rows []occurred) []issue.Tag {
 	counts := map[string]map[string]uint64{}
 	for _, row := range rows {
 		handled := map[bool]string{true: "yes", false: "no"}[row.Handled]
@@ -192,13 +194,13 @@ func tagsOf(rows []occurred) []svc.IssueTag {
 			counts[key][value]++
 		}
 	}
-	var tags []svc.IssueTag
+	var tags []issue.Tag
 	for _, key := range slices.Sorted(maps.Keys(counts)) {
-		tag := svc.IssueTag{Key: key}
+		tag := issue.Tag{Key: key}
 		for value, n := range counts[key] {
-			tag.Values = append(tag.Values, svc.IssueTagValue{Value: value, Count: n})
+			tag.Values = append(tag.Values, issue.TagValue{Value: value, Count: n})
 		}
-		slices.SortFunc(tag.Values, func(a, b svc.IssueTagValue) int {
+		slices.SortFunc(tag.Values, func(a, b issue.TagValue) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Value, b.Value))
 		})
 		tags = append(tags, tag)
@@ -207,22 +209,22 @@ func tagsOf(rows []occurred) []svc.IssueTag {
 }
 
 // ErrorsOverview implements issues.Issues.
-func (t tracked) ErrorsOverview(_ context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
+func (t tracked) ErrorsOverview(_ context.Context, q issue.ErrorsQuery) (issue.ErrorsOverview, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.of(q.Environment, func(occurred) bool { return true })
-	total := func(w svc.Window) ([]svc.Issue, svc.ErrorTotals) {
+	total := func(w domain.Window) ([]issue.Issue, issue.ErrorTotals) {
 		rows := between(all, w.From, w.To)
 		issues := t.fold(q.Environment, rows, q.Days, q.Now)
-		return issues, svc.ErrorTotals{Events: uint64(len(rows)), Issues: uint64(len(issues)), Users: users(rows)}
+		return issues, issue.ErrorTotals{Events: uint64(len(rows)), Issues: uint64(len(issues)), Users: users(rows)}
 	}
-	var out svc.ErrorsOverview
+	var out issue.ErrorsOverview
 	out.Noisiest, out.Totals = total(q.Window)
 	_, out.Previous = total(q.Window.Previous())
-	slices.SortStableFunc(out.Noisiest, func(a, b svc.Issue) int { return cmp.Compare(b.Events, a.Events) })
+	slices.SortStableFunc(out.Noisiest, func(a, b issue.Issue) int { return cmp.Compare(b.Events, a.Events) })
 	for _, bucket := range q.Buckets {
-		day := between(all, bucket, svc.Day.Next(bucket))
-		out.Series = append(out.Series, svc.IssueDay{T: bucket, Events: uint64(len(day)), Users: users(day)})
+		day := between(all, bucket, domain.Day.Next(bucket))
+		out.Series = append(out.Series, issue.Day{T: bucket, Events: uint64(len(day)), Users: users(day)})
 	}
 	for _, issue := range t.fold(q.Environment, all, nil, q.Now) {
 		if !issue.FirstSeenAt.Before(q.Window.From) {
@@ -236,7 +238,7 @@ func (t tracked) ErrorsOverview(_ context.Context, q svc.ErrorsQuery) (svc.Error
 }
 
 // Occurrences implements issues.Occurrences.
-func (t tracked) Occurrences(_ context.Context, q svc.OccurrenceQuery) (page []svc.Occurrence, more bool, err error) {
+func (t tracked) Occurrences(_ context.Context, q issue.OccurrenceQuery) (page []occurrence.Occurrence, more bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	number := t.root(q.Environment.Number, q.Issue)
@@ -253,19 +255,19 @@ func (t tracked) Occurrences(_ context.Context, q svc.OccurrenceQuery) (page []s
 }
 
 // Occurrence implements issues.Occurrences.
-func (t tracked) Occurrence(_ context.Context, env svc.Environment, issue uint64, id string) (svc.Occurrence, error) {
+func (t tracked) Occurrence(_ context.Context, env domain.Environment, issue uint64, id string) (occurrence.Occurrence, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	number := t.root(env.Number, issue)
 	found := t.of(env, func(o occurred) bool { return o.issue == number && o.ID == id })
 	if len(found) == 0 {
-		return svc.Occurrence{}, svc.NotFound("occurrence")
+		return occurrence.Occurrence{}, domain.NotFound("occurrence")
 	}
 	return found[0].Occurrence, nil
 }
 
 // decide changes the state of an issue.
-func (t tracked) decide(environment, issue uint64, change func(svc.IssueState) (svc.IssueState, error)) error {
+func (t tracked) decide(environment, issue uint64, change func(issue.State) (issue.State, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ref := issueRef{environment, issue}
@@ -277,44 +279,44 @@ func (t tracked) decide(environment, issue uint64, change func(svc.IssueState) (
 }
 
 // Change implements issues.IssueChanges.
-func (t tracked) Change(_ context.Context, environment, issue uint64, patch svc.IssuePatch, by svc.IssueAuthor) (change svc.IssueChange, err error) {
-	err = t.decide(environment, issue, func(s svc.IssueState) (svc.IssueState, error) {
+func (t tracked) Change(_ context.Context, environment, i uint64, patch issue.Patch, by issue.Author) (change issue.Change, err error) {
+	err = t.decide(environment, i, func(s issue.State) (issue.State, error) {
 		change.Previous = s.At(t.now())
 		next := s.Apply(t.now(), patch)
 		change.Status = next.At(t.now())
-		t.note(environment, issue, s.Changes(&next, t.now(), by)...)
+		t.note(environment, i, s.Changes(&next, t.now(), by)...)
 		return next, nil
 	})
 	return change, err
 }
 
 // Merge implements issues.IssueChanges.
-func (t tracked) Merge(_ context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
+func (t tracked) Merge(_ context.Context, environment, root, part uint64, by issue.Author) error {
 	if root == part {
-		return svc.Errorf(svc.CodeConflict, "An issue cannot be part of itself.")
+		return domain.Errorf(domain.CodeConflict, "An issue cannot be part of itself.")
 	}
-	if err := t.decide(environment, root, func(s svc.IssueState) (svc.IssueState, error) {
-		t.note(environment, root, svc.IssueActivity{At: t.now(), Kind: svc.ActivityMerged, Author: by, Issue: svc.IssueID(part)})
-		return s.Adopt(svc.IssueID(part))
+	if err := t.decide(environment, root, func(s issue.State) (issue.State, error) {
+		t.note(environment, root, issue.Activity{At: t.now(), Kind: issue.ActivityMerged, Author: by, Issue: occurrence.IssueID(part)})
+		return s.Adopt(occurrence.IssueID(part))
 	}); err != nil {
 		return err
 	}
-	return t.decide(environment, part, func(s svc.IssueState) (svc.IssueState, error) { return s.Join(svc.IssueID(root)) })
+	return t.decide(environment, part, func(s issue.State) (issue.State, error) { return s.Join(occurrence.IssueID(root)) })
 }
 
 // Unmerge implements issues.IssueChanges.
-func (t tracked) Unmerge(_ context.Context, environment, root, part uint64, by svc.IssueAuthor) error {
-	err := t.decide(environment, part, func(s svc.IssueState) (svc.IssueState, error) {
-		if s.MergedInto != svc.IssueID(root) {
-			return s, svc.NotFound("merged issue")
+func (t tracked) Unmerge(_ context.Context, environment, root, part uint64, by issue.Author) error {
+	err := t.decide(environment, part, func(s issue.State) (issue.State, error) {
+		if s.MergedInto != occurrence.IssueID(root) {
+			return s, domain.NotFound("merged issue")
 		}
 		return s.Leave(), nil
 	})
 	if err != nil {
 		return err
 	}
-	return t.decide(environment, root, func(s svc.IssueState) (svc.IssueState, error) {
-		t.note(environment, root, svc.IssueActivity{At: t.now(), Kind: svc.ActivityUnmerged, Author: by, Issue: svc.IssueID(part)})
-		return s.Release(svc.IssueID(part)), nil
+	return t.decide(environment, root, func(s issue.State) (issue.State, error) {
+		t.note(environment, root, issue.Activity{At: t.now(), Kind: issue.ActivityUnmerged, Author: by, Issue: occurrence.IssueID(part)})
+		return s.Release(occurrence.IssueID(part)), nil
 	})
 }

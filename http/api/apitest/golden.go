@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // Open returns a fresh world; every call of Run opens one.
@@ -26,7 +26,7 @@ type Open func(t *testing.T) World
 // replaced by values of earlier answers.
 type step struct {
 	name   string
-	as     func(World) svc.Secret
+	as     func(World) domain.Secret
 	method string
 	path   string
 	body   string
@@ -41,10 +41,10 @@ type step struct {
 	frames int
 }
 
-func nobody(World) svc.Secret    { return "" }
-func owner(w World) svc.Secret   { return w.Owner }
-func viewer(w World) svc.Secret  { return w.Viewer }
-func session(w World) svc.Secret { return w.Session }
+func nobody(World) domain.Secret    { return "" }
+func owner(w World) domain.Secret   { return w.Owner }
+func viewer(w World) domain.Secret  { return w.Viewer }
+func session(w World) domain.Secret { return w.Session }
 
 // steps lists the requests in order; later ones see the changes of earlier ones.
 func steps() []step {
@@ -91,9 +91,9 @@ func readSteps() []step {
 func meSteps() []step {
 	return []step{
 		{name: "me.get", as: owner, method: "GET", path: "/api/v1/me"},
-		{name: "me.get-organization", as: func(w World) svc.Secret { return w.Organization }, method: "GET", path: "/api/v1/me"},
-		{name: "me.get-reader", as: func(w World) svc.Secret { return w.Reader }, method: "GET", path: "/api/v1/me"},
-		{name: "me.get-no-token", as: func(World) svc.Secret { return "" }, method: "GET", path: "/api/v1/me"},
+		{name: "me.get-organization", as: func(w World) domain.Secret { return w.Organization }, method: "GET", path: "/api/v1/me"},
+		{name: "me.get-reader", as: func(w World) domain.Secret { return w.Reader }, method: "GET", path: "/api/v1/me"},
+		{name: "me.get-no-token", as: func(World) domain.Secret { return "" }, method: "GET", path: "/api/v1/me"},
 		{name: "me.listTokens", as: owner, method: "GET", path: "/api/v1/me/tokens"},
 		{name: "me.revokeToken-missing", as: owner, method: "DELETE", path: "/api/v1/me/tokens/tok_0"},
 		{name: "orgs.list", as: owner, method: "GET", path: "/api/v1/orgs"},
@@ -288,7 +288,7 @@ func shown(t *testing.T, step step, response *httptest.ResponseRecorder) string 
 // difference.
 func normalise(text string) string {
 	for _, rule := range []struct{ pattern, with string }{
-		{svc.TokenPattern, "<secret>"},
+		{domain.TokenPattern, "<secret>"},
 		{`\b(app|env|key|tok|usr|org|req|ses|goal|fun|mon|rul|inc|chn|inv|seg|crm|sil|ann|era|exp|dst|rpt|bcn|cmp|sgn)_[0-9A-Z]{26}\b`, "<$1>"},
 		{`whsec_[0-9A-Za-z+/]{43}=`, "<secret>"}, // This pattern comes first: its beginning can match the next one.
 		{`whsec_[0-9A-Za-z]{38}\b`, "<secret>"},

@@ -1,11 +1,11 @@
 package apitest
 
-import "svc"
+import "svc/domain"
 
 // errorSteps lists the requests of error tracking.
 func errorSteps() []step {
 	const app, console = "/api/v1/apps/acme/web", "/console/api/v1/apps/acme/web"
-	organization := func(w World) svc.Secret { return w.Organization }
+	organization := func(w World) domain.Secret { return w.Organization }
 	return []step{
 		{name: "errors.list", as: owner, method: "GET", path: app + "/errors", keep: map[string]string{"issue": "data.0.id", "timeout": "data.1.id"}},
 		{name: "errors.list-page", as: owner, method: "GET", path: app + "/errors?limit=1&sort=count", keep: map[string]string{"issues": "nextCursor"}},

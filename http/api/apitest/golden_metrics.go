@@ -3,7 +3,8 @@ package apitest
 import (
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/metric"
 )
 
 // metricSteps lists the requests of metrics.
@@ -30,8 +31,8 @@ func metricSteps() []step {
 		{name: "metrics.series-too-fine-week", as: owner, method: "GET", path: metrics + "/series?name=orders&range=7d&interval=5m"},
 		{name: "metrics.series-too-fine-quarter", as: owner, method: "GET", path: metrics + "/series?name=orders&range=90d&interval=1h"},
 		{name: "metrics.series-unknown-interval", as: owner, method: "GET", path: metrics + "/series?name=orders&interval=2m"},
-		{name: "metrics.series-repeated", as: owner, method: "GET", path: metrics + "/series?name=orders&name=LCP&label.plan=&groupBy=" + strings.Repeat("k", svc.MaxLabelKey+1)},
-		{name: "metrics.series-no-token", as: func(World) svc.Secret { return "" }, method: "GET", path: metrics + "/series?name=orders"},
+		{name: "metrics.series-repeated", as: owner, method: "GET", path: metrics + "/series?name=orders&name=LCP&label.plan=&groupBy=" + strings.Repeat("k", metric.MaxLabelKey+1)},
+		{name: "metrics.series-no-token", as: func(World) domain.Secret { return "" }, method: "GET", path: metrics + "/series?name=orders"},
 		{name: "metrics.names-foreign-cursor", as: owner, method: "GET", path: metrics + "/names?cursor=bm9wZQ"},
 		{name: "metrics.series-invalid", as: owner, method: "GET", path: metrics + "/series?agg=median&range=2h&label.=x&env=moon"},
 	}

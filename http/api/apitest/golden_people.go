@@ -4,30 +4,30 @@ import (
 	"encoding/json"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // FixturePeople returns the events of the staging environment of the application acme/web. They are events of three
 // people: Ada came from a newsletter before she signed up. Bob used her device later and has two ids. The third is an
 // unknown visitor.
-func FixturePeople(now time.Time) []svc.Event {
-	row := func(id string, minutes int, name, distinctID, anonymousID, session, properties string) svc.Event {
+func FixturePeople(now time.Time) []event.Event {
+	row := func(id string, minutes int, name, distinctID, anonymousID, session, properties string) event.Event {
 		at := now.Add(-time.Duration(minutes) * time.Minute).Truncate(time.Millisecond)
-		return svc.Event{
+		return event.Event{
 			ID: id, Ts: at, ReceivedAt: at, Name: name, URL: "https://acme.example/pricing", Path: "/pricing", DistinctID: distinctID, AnonymousID: anonymousID,
-			SessionID: session, Attribution: svc.Attribution{Source: "newsletter", Medium: "email", UTMCampaign: "spring"},
+			SessionID: session, Attribution: event.Attribution{Source: "newsletter", Medium: "email", UTMCampaign: "spring"},
 			Country: "DE", City: "Berlin", Device: "desktop", Browser: "Firefox", OS: "Linux", Properties: json.RawMessage(properties), Environment: "staging",
 		}
 	}
-	return []svc.Event{
-		row("per_01", 600, svc.PageView, "", "device-1", "ses_1", `{}`),
-		row("per_02", 590, svc.IdentifyEvent, "ada@acme.example", "device-1", "ses_1", `{"email":"ada@acme.example","name":"Ada Lovelace","phone":"+49 30 1234567","company":"Acme","plan":"pro","$set_once":{"invitedBy":"vic@acme.example"}}`),
-		row("per_03", 580, svc.PageView, "ada@acme.example", "device-1", "ses_1", `{"contact":"ada@acme.example"}`),
-		row("per_04", 300, svc.IdentifyEvent, "bob", "device-1", "ses_2", `{"firstName":"Bob","lastName":"Babbage","company":{"name":"Engines"}}`),
-		row("per_05", 290, svc.PageView, "", "device-1", "ses_3", `{}`),
+	return []event.Event{
+		row("per_01", 600, event.PageView, "", "device-1", "ses_1", `{}`),
+		row("per_02", 590, event.IdentifyEvent, "ada@acme.example", "device-1", "ses_1", `{"email":"ada@acme.example","name":"Ada Lovelace","phone":"+49 30 1234567","company":"Acme","plan":"pro","$set_once":{"invitedBy":"vic@acme.example"}}`),
+		row("per_03", 580, event.PageView, "ada@acme.example", "device-1", "ses_1", `{"contact":"ada@acme.example"}`),
+		row("per_04", 300, event.IdentifyEvent, "bob", "device-1", "ses_2", `{"firstName":"Bob","lastName":"Babbage","company":{"name":"Engines"}}`),
+		row("per_05", 290, event.PageView, "", "device-1", "ses_3", `{}`),
 		row("per_06", 280, "order", "bob-old", "", "ses_4", `{"items":2}`),
-		row("per_07", 270, svc.AliasEvent, "bob", "bob-old", "ses_2", `{}`),
-		row("per_08", 60, svc.PageView, "", "device-2", "ses_5", `{}`),
+		row("per_07", 270, event.AliasEvent, "bob", "bob-old", "ses_2", `{}`),
+		row("per_08", 60, event.PageView, "", "device-2", "ses_5", `{}`),
 	}
 }
 

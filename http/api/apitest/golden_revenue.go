@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
+	"svc/domain/revenue"
 )
 
 // revenueSteps lists the requests of revenue.
@@ -42,27 +42,27 @@ func revenueSteps() []step {
 }
 
 // FixtureBilling returns the billing items of the application acme/web: four subscriptions of three customers in two currencies.
-func FixtureBilling(now time.Time) []svc.BillingRow {
+func FixtureBilling(now time.Time) []revenue.BillingRow {
 	at := func(days int) time.Time { return now.AddDate(0, 0, -days).Truncate(time.Millisecond) }
-	state := func(subscription, customer string, days int, status svc.SubscriptionStatus, plan, currency string, cents int64) svc.BillingRow {
-		return svc.BillingRow{
-			Kind: svc.BillingSubscription, Subject: subscription, ID: fmt.Sprint("bil_", subscription, days), Ts: at(days), ReceivedAt: at(days),
+	state := func(subscription, customer string, days int, status revenue.SubscriptionStatus, plan, currency string, cents int64) revenue.BillingRow {
+		return revenue.BillingRow{
+			Kind: revenue.BillingSubscription, Subject: subscription, ID: fmt.Sprint("bil_", subscription, days), Ts: at(days), ReceivedAt: at(days),
 			Customer: customer, Plan: plan, Status: status, Currency: currency, Cents: cents,
 		}
 	}
-	payment := func(kind svc.BillingKind, id string, days int, currency string, cents int64) svc.BillingRow {
-		return svc.BillingRow{Kind: kind, Subject: id, ID: id, Ts: at(days), ReceivedAt: at(days), Customer: "visitor-2", Currency: currency, Cents: cents}
+	payment := func(kind revenue.BillingKind, id string, days int, currency string, cents int64) revenue.BillingRow {
+		return revenue.BillingRow{Kind: kind, Subject: id, ID: id, Ts: at(days), ReceivedAt: at(days), Customer: "visitor-2", Currency: currency, Cents: cents}
 	}
-	return []svc.BillingRow{
-		state("sub_1", "ada@acme.example", 80, svc.SubscriptionTrialing, "Team", "USD", 9900),
-		state("sub_1", "ada@acme.example", 66, svc.SubscriptionActive, "Team", "USD", 9900),
-		state("sub_1", "ada@acme.example", 20, svc.SubscriptionActive, "Team", "USD", 14900),
-		state("sub_2", "visitor-2", 70, svc.SubscriptionActive, "Pro", "EUR", 2900),
-		state("sub_2", "visitor-2", 9, svc.SubscriptionCanceled, "Pro", "EUR", 0),
-		state("sub_3", "ada@acme.example", 12, svc.SubscriptionActive, "Add-on", "USD", 1000),
-		state("sub_4", "visitor-3", 5, svc.SubscriptionActive, "Pro", "GBP", 2500),
-		payment(svc.BillingPayment, "pay_1", 66, "USD", 9900), payment(svc.BillingPayment, "pay_2", 40, "EUR", 2900), payment(svc.BillingPayment, "pay_3", 20, "USD", 14900),
-		payment(svc.BillingPayment, "pay_4", 5, "GBP", 2500), payment(svc.BillingRefund, "re_1", 8, "EUR", 1450),
-		{Kind: svc.BillingRate, Subject: "EUR", Target: "USD", ID: "USD", Ts: at(90), ReceivedAt: at(90), Rate: svc.RateUnit / 100 * 108},
+	return []revenue.BillingRow{
+		state("sub_1", "ada@acme.example", 80, revenue.SubscriptionTrialing, "Team", "USD", 9900),
+		state("sub_1", "ada@acme.example", 66, revenue.SubscriptionActive, "Team", "USD", 9900),
+		state("sub_1", "ada@acme.example", 20, revenue.SubscriptionActive, "Team", "USD", 14900),
+		state("sub_2", "visitor-2", 70, revenue.SubscriptionActive, "Pro", "EUR", 2900),
+		state("sub_2", "visitor-2", 9, revenue.SubscriptionCanceled, "Pro", "EUR", 0),
+		state("sub_3", "ada@acme.example", 12, revenue.SubscriptionActive, "Add-on", "USD", 1000),
+		state("sub_4", "visitor-3", 5, revenue.SubscriptionActive, "Pro", "GBP", 2500),
+		payment(revenue.BillingPayment, "pay_1", 66, "USD", 9900), payment(revenue.BillingPayment, "pay_2", 40, "EUR", 2900), payment(revenue.BillingPayment, "pay_3", 20, "USD", 14900),
+		payment(revenue.BillingPayment, "pay_4", 5, "GBP", 2500), payment(revenue.BillingRefund, "re_1", 8, "EUR", 1450),
+		{Kind: revenue.BillingRate, Subject: "EUR", Target: "USD", ID: "USD", Ts: at(90), ReceivedAt: at(90), Rate: revenue.RateUnit / 100 * 108},
 	}
 }

@@ -1,6 +1,6 @@
 package apitest
 
-import "svc"
+import "svc/domain"
 
 // telemetrySteps lists the requests of telemetry.
 func telemetrySteps() []step {
@@ -8,7 +8,7 @@ func telemetrySteps() []step {
 	return []step{
 		{name: "telemetry.get", as: viewer, method: "GET", path: telemetry + "?env=development"},
 		{name: "telemetry.get-invalid", as: owner, method: "GET", path: telemetry + "?env=moon"},
-		{name: "telemetry.get-no-token", as: func(World) svc.Secret { return "" }, method: "GET", path: telemetry},
+		{name: "telemetry.get-no-token", as: func(World) domain.Secret { return "" }, method: "GET", path: telemetry},
 		{name: "telemetry.cardinality", as: owner, method: "GET", path: telemetry + "/cardinality?days=30"},
 		{name: "telemetry.cardinality-viewer", as: viewer, method: "GET", path: telemetry + "/cardinality?env=development"},
 		{name: "telemetry.cardinality-invalid", as: owner, method: "GET", path: telemetry + "/cardinality?env=moon&days=31"},

@@ -7,19 +7,20 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
 )
 
-func (m *Memory) person(email, name string) svc.User {
+func (m *Memory) person(email, name string) domain.User {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.personLocked(email, name)
 }
 
-func (m *Memory) personLocked(email, name string) svc.User {
+func (m *Memory) personLocked(email, name string) domain.User {
 	person, seen := m.users[email]
 	if !seen {
-		person = svc.User{ID: m.newID("usr"), Email: email}
+		person = domain.User{ID: m.newID("usr"), Email: email}
 	}
 	if name != "" {
 		person.Name = name
@@ -29,94 +30,94 @@ func (m *Memory) personLocked(email, name string) svc.User {
 }
 
 // Authorize implements route.Authority.
-func (m *Memory) Authorize(_ context.Context, secret string, class svc.RateClass, org string) (svc.Grant, svc.RateState, error) {
+func (m *Memory) Authorize(_ context.Context, secret string, class domain.RateClass, org string) (domain.Grant, domain.RateState, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	held := m.tokens[svc.HashSecretHex(secret)]
+	held := m.tokens[domain.HashSecretHex(secret)]
 	if held == nil || !held.token.Live(m.now()) {
-		return svc.Grant{}, svc.RateState{}, svc.Errorf(svc.CodeUnauthorized, "unknown")
+		return domain.Grant{}, domain.RateState{}, domain.Errorf(domain.CodeUnauthorized, "unknown")
 	}
-	if held.token.Kind == svc.TokenPersonal || held.token.Kind == svc.TokenOrganization {
+	if held.token.Kind == domain.TokenPersonal || held.token.Kind == domain.TokenOrganization {
 		if used := held.token.Used(m.now()); used != nil {
 			held.token.LastUsedAt = used
 		}
 	}
-	grant := svc.Grant{Token: held.token, Permissions: []svc.Permission{}}
+	grant := domain.Grant{Token: held.token, Permissions: []domain.Permission{}}
 	state, wait := m.take(held.token.ID, class)
 	if wait > 0 {
-		return grant, state, &svc.Error{Code: svc.CodeRateLimited, Message: "The token's limit is used up.", RetryAfter: wait}
+		return grant, state, &domain.Error{Code: domain.CodeRateLimited, Message: "The token's limit is used up.", RetryAfter: wait}
 	}
 	if org == "" {
-		least := svc.RoleOwner
+		least := domain.RoleOwner
 		for _, membership := range m.memberships(held.token) {
 			if least.AtLeast(membership.Role) {
 				least = membership.Role
 			}
 		}
-		grant.Permissions = svc.EffectivePermissions(least, held.token.Scopes)
+		grant.Permissions = domain.EffectivePermissions(least, held.token.Scopes)
 		return grant, state, nil
 	}
 	for _, membership := range m.memberships(held.token) {
 		if membership.Slug == org {
 			grant.Role = membership.Role
-			grant.Permissions = svc.EffectivePermissions(membership.Role, held.token.Scopes)
+			grant.Permissions = domain.EffectivePermissions(membership.Role, held.token.Scopes)
 			return grant, state, nil
 		}
 	}
-	return grant, state, svc.NotFound("organization")
+	return grant, state, domain.NotFound("organization")
 }
 
 // take counts one request; a limit of zero answers with the default quota untouched.
-func (m *Memory) take(token string, class svc.RateClass) (svc.RateState, time.Duration) {
+func (m *Memory) take(token string, class domain.RateClass) (domain.RateState, time.Duration) {
 	if m.limit == 0 {
-		return svc.RateState{Class: class, Quota: svc.DefaultPerMinute, Window: time.Minute, Remaining: svc.DefaultPerMinute - 1, Reset: 100 * time.Millisecond}, 0
+		return domain.RateState{Class: class, Quota: domain.DefaultPerMinute, Window: time.Minute, Remaining: domain.DefaultPerMinute - 1, Reset: 100 * time.Millisecond}, 0
 	}
 	if m.meters[token] == nil {
-		m.meters[token] = &svc.Meter{}
+		m.meters[token] = &domain.Meter{}
 	}
 	return m.meters[token].Take(m.now(), class, m.limit)
 }
 
 // Memberships implements accounts.Organizations.
-func (m *Memory) Memberships(_ context.Context, grant svc.Grant) ([]svc.Membership, error) {
+func (m *Memory) Memberships(_ context.Context, grant domain.Grant) ([]domain.Membership, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.memberships(grant.Token), nil
 }
 
-func (m *Memory) memberships(token svc.Token) []svc.Membership {
-	var out []svc.Membership
+func (m *Memory) memberships(token domain.Token) []domain.Membership {
+	var out []domain.Membership
 	for _, org := range m.orgs {
 		for _, member := range org.members {
 			if token.User != nil && member.User.ID == token.User.ID && (token.Org == "" || token.Org == org.Slug) {
-				out = append(out, svc.Membership{Organization: org.Organization, Role: member.Role})
+				out = append(out, domain.Membership{Organization: org.Organization, Role: member.Role})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b svc.Membership) int { return strings.Compare(a.Slug, b.Slug) })
+	slices.SortFunc(out, func(a, b domain.Membership) int { return strings.Compare(a.Slug, b.Slug) })
 	return out
 }
 
 // CreateOrganization implements accounts.Organizations.
-func (m *Memory) CreateOrganization(_ context.Context, owner svc.User, spec svc.OrgSpec) (svc.Organization, error) {
+func (m *Memory) CreateOrganization(_ context.Context, owner domain.User, spec domain.OrgSpec) (domain.Organization, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	slug := spec.Slug
 	if slug == "" {
-		slug = svc.DeriveSlug(spec.Name, func(s string) bool { return m.orgs[s] != nil })
+		slug = domain.DeriveSlug(spec.Name, func(s string) bool { return m.orgs[s] != nil })
 	}
 	if m.orgs[slug] != nil {
-		return svc.Organization{}, svc.Errorf(svc.CodeConflict, "The slug %q is taken.", slug)
+		return domain.Organization{}, domain.Errorf(domain.CodeConflict, "The slug %q is taken.", slug)
 	}
 	m.orgs[slug] = &organization{
-		Organization: svc.Organization{ID: m.newID("org"), Slug: slug, Name: spec.Name},
-		members:      []svc.Member{{User: owner, Role: svc.RoleOwner, JoinedAt: m.now()}},
+		Organization: domain.Organization{ID: m.newID("org"), Slug: slug, Name: spec.Name},
+		members:      []domain.Member{{User: owner, Role: domain.RoleOwner, JoinedAt: m.now()}},
 	}
 	return m.orgs[slug].Organization, nil
 }
 
 // RenameOrganization implements accounts.Organizations.
-func (m *Memory) RenameOrganization(_ context.Context, org, name string) (svc.Organization, error) {
+func (m *Memory) RenameOrganization(_ context.Context, org, name string) (domain.Organization, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.orgs[org].Name = name
@@ -132,21 +133,21 @@ func (m *Memory) DeleteOrganization(_ context.Context, org string) error {
 }
 
 // RemoveMember implements accounts.Members.
-func (m *Memory) RemoveMember(_ context.Context, org string, actor svc.Role, email string) error {
+func (m *Memory) RemoveMember(_ context.Context, org string, actor domain.Role, email string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := svc.CheckMemberChange(m.orgs[org].members, actor, email, ""); err != nil {
+	if err := domain.CheckMemberChange(m.orgs[org].members, actor, email, ""); err != nil {
 		return err
 	}
-	m.orgs[org].members = slices.DeleteFunc(m.orgs[org].members, func(seat svc.Member) bool { return seat.User.Email == email })
+	m.orgs[org].members = slices.DeleteFunc(m.orgs[org].members, func(seat domain.Member) bool { return seat.User.Email == email })
 	return nil
 }
 
 // Tokens implements accounts.Tokens.
-func (m *Memory) Tokens(_ context.Context, owner svc.TokenOwner) ([]svc.Token, error) {
+func (m *Memory) Tokens(_ context.Context, owner domain.TokenOwner) ([]domain.Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []svc.Token
+	var out []domain.Token
 	for _, held := range m.tokens {
 		if m.owns(owner, held) {
 			out = append(out, held.token)
@@ -156,30 +157,30 @@ func (m *Memory) Tokens(_ context.Context, owner svc.TokenOwner) ([]svc.Token, e
 }
 
 // owns reports whether a token is in an owner's list.
-func (m *Memory) owns(owner svc.TokenOwner, held *heldToken) bool {
+func (m *Memory) owns(owner domain.TokenOwner, held *heldToken) bool {
 	if owner.Org != "" {
-		return held.token.Kind == svc.TokenOrganization && held.owner.Org == owner.Org
+		return held.token.Kind == domain.TokenOrganization && held.owner.Org == owner.Org
 	}
-	return held.token.Kind == svc.TokenPersonal && held.owner.User.ID == owner.User.ID
+	return held.token.Kind == domain.TokenPersonal && held.owner.User.ID == owner.User.ID
 }
 
 // MintToken implements accounts.Tokens.
-func (m *Memory) MintToken(_ context.Context, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret, error) {
+func (m *Memory) MintToken(_ context.Context, owner domain.TokenOwner, spec domain.TokenSpec) (domain.Token, domain.Secret, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	kind := svc.TokenPersonal
+	kind := domain.TokenPersonal
 	if owner.Org != "" {
-		kind = svc.TokenOrganization
+		kind = domain.TokenOrganization
 	}
 	token, secret := m.mint(kind, owner, spec)
 	return token, secret, nil
 }
 
-func (m *Memory) mint(kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSpec) (svc.Token, svc.Secret) {
-	secret := svc.MintSecret(kind.Prefix(), m.random())
-	hash := svc.HashSecretHex(secret.Reveal())
+func (m *Memory) mint(kind domain.TokenKind, owner domain.TokenOwner, spec domain.TokenSpec) (domain.Token, domain.Secret) {
+	secret := domain.MintSecret(kind.Prefix(), m.random())
+	hash := domain.HashSecretHex(secret.Reveal())
 	person := owner.User
-	m.tokens[hash] = &heldToken{owner: owner, token: svc.Token{
+	m.tokens[hash] = &heldToken{owner: owner, token: domain.Token{
 		ID: m.newID("tok"), Kind: kind, Name: spec.Name, Scopes: spec.Scopes, User: &person, Org: owner.Org,
 		Last4: secret.Reveal()[len(secret)-4:], CreatedAt: m.now(), ExpiresAt: spec.ExpiresAt, Hash: hash,
 	}}
@@ -187,7 +188,7 @@ func (m *Memory) mint(kind svc.TokenKind, owner svc.TokenOwner, spec svc.TokenSp
 }
 
 // RevokeToken implements accounts.Tokens.
-func (m *Memory) RevokeToken(_ context.Context, owner svc.TokenOwner, id string) error {
+func (m *Memory) RevokeToken(_ context.Context, owner domain.TokenOwner, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, held := range m.tokens {
@@ -197,11 +198,11 @@ func (m *Memory) RevokeToken(_ context.Context, owner svc.TokenOwner, id string)
 			return nil
 		}
 	}
-	return svc.NotFound("token")
+	return domain.NotFound("token")
 }
 
 // AdoptToken implements accounts.Tokens.
-func (m *Memory) AdoptToken(ctx context.Context, owner svc.TokenOwner, id string) (svc.Token, error) {
+func (m *Memory) AdoptToken(ctx context.Context, owner domain.TokenOwner, id string) (domain.Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, held := range m.tokens {
@@ -209,10 +210,10 @@ func (m *Memory) AdoptToken(ctx context.Context, owner svc.TokenOwner, id string
 			continue
 		}
 		if held.token.User.ID != owner.User.ID && len(m.memberships(held.token)) > 0 {
-			return svc.Token{}, &svc.Error{Code: svc.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."}
+			return domain.Token{}, &domain.Error{Code: domain.CodeConflict, Reason: "not_orphaned", Message: "The token acts as a member; only one whose person has left can be adopted."}
 		}
 		if held.token.User.ID == owner.User.ID { // The actor answers the same if it has nothing to save.
-			carrier := svc.CarrierOf(ctx)
+			carrier := domain.CarrierOf(ctx)
 			trail, err := carrier.Lend()
 			carrier.Return(trail, false, true)
 			return held.token, err
@@ -220,11 +221,11 @@ func (m *Memory) AdoptToken(ctx context.Context, owner svc.TokenOwner, id string
 		held.token.User = &owner.User
 		return held.token, nil
 	}
-	return svc.Token{}, svc.NotFound("token")
+	return domain.Token{}, domain.NotFound("token")
 }
 
 // Append implements route.Auditor.
-func (m *Memory) Append(_ context.Context, row svc.AuditRow) error {
+func (m *Memory) Append(_ context.Context, row domain.AuditRow) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.audit = append(m.audit, row)
@@ -232,7 +233,7 @@ func (m *Memory) Append(_ context.Context, row svc.AuditRow) error {
 }
 
 // Begin implements route.Replays.
-func (m *Memory) Begin(_ context.Context, token, key string, body [sha256.Size]byte) (svc.ReplayClaim, error) {
+func (m *Memory) Begin(_ context.Context, token, key string, body [sha256.Size]byte) (ingest.ReplayClaim, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := m.claims[token+key]
@@ -242,12 +243,12 @@ func (m *Memory) Begin(_ context.Context, token, key string, body [sha256.Size]b
 	}
 	switch {
 	case held.body != body:
-		return svc.ReplayClaim{}, &svc.Error{Code: svc.CodeConflict, Reason: "idempotency_key_reused", Message: "The Idempotency-Key belongs to another request."}
+		return ingest.ReplayClaim{}, &domain.Error{Code: domain.CodeConflict, Reason: "idempotency_key_reused", Message: "The Idempotency-Key belongs to another request."}
 	case held.running:
-		return svc.ReplayClaim{}, &svc.Error{Code: svc.CodeConflict, Reason: "in_progress", Message: "The same request is still in progress."}
+		return ingest.ReplayClaim{}, &domain.Error{Code: domain.CodeConflict, Reason: "in_progress", Message: "The same request is still in progress."}
 	}
 	held.running = held.sealed == nil
-	return svc.ReplayClaim{At: m.now(), Sealed: held.sealed}, nil
+	return ingest.ReplayClaim{At: m.now(), Sealed: held.sealed}, nil
 }
 
 // Finish implements route.Replays.

@@ -3,14 +3,14 @@ package apitest
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
 )
 
 // Record implements route.Ledger.
-func (m *Memory) Record(_ context.Context, entry svc.LedgerEntry) error {
+func (m *Memory) Record(_ context.Context, entry domain.LedgerEntry) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var head svc.LedgerHead
+	var head domain.LedgerHead
 	for i := range m.ledger {
 		if m.ledger[i].Org == entry.Org {
 			head = m.ledger[i].Head()
@@ -21,7 +21,7 @@ func (m *Memory) Record(_ context.Context, entry svc.LedgerEntry) error {
 }
 
 // LedgerEntries implements accounts.Ledger.
-func (m *Memory) LedgerEntries(_ context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error) {
+func (m *Memory) LedgerEntries(_ context.Context, org string, kind domain.LedgerKind, before uint64, limit int) (page []domain.LedgerEntry, more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := len(m.ledger) - 1; i >= 0; i-- {
@@ -38,7 +38,7 @@ func (m *Memory) LedgerEntries(_ context.Context, org string, kind svc.LedgerKin
 }
 
 // CheckLedger implements accounts.Ledger.
-func (m *Memory) CheckLedger(_ context.Context, org string) (check svc.LedgerCheck, err error) {
+func (m *Memory) CheckLedger(_ context.Context, org string) (check domain.LedgerCheck, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.ledger {

@@ -4,35 +4,36 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // rules are the rules of the fakes: public addresses only.
-func rules() svc.MonitorRules { return svc.MonitorRules{LeastSeconds: 30} }
+func rules() monitor.Rules { return monitor.Rules{LeastSeconds: 30} }
 
 // Monitors implements alerting.Monitors.
-func (m *Memory) Monitors(_ context.Context, ref svc.AppRef) ([]svc.MonitorRow, error) {
+func (m *Memory) Monitors(_ context.Context, ref domain.AppRef) ([]monitor.Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.apps[ref].monitors), nil
 }
 
 // PutMonitor implements alerting.Monitors.
-func (m *Memory) PutMonitor(_ context.Context, ref svc.AppRef, id string, patch svc.MonitorPatch) (svc.MonitorRow, error) {
+func (m *Memory) PutMonitor(_ context.Context, ref domain.AppRef, id string, patch monitor.Patch) (monitor.Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := m.apps[ref]
-	place := slices.IndexFunc(held.monitors, func(row svc.MonitorRow) bool { return row.ID == id })
-	row := svc.MonitorRow{Monitor: svc.Monitor{MonitorSpec: svc.DefaultMonitor(), CreatedAt: m.now()}}
+	place := slices.IndexFunc(held.monitors, func(row monitor.Row) bool { return row.ID == id })
+	row := monitor.Row{Monitor: monitor.Monitor{Spec: monitor.DefaultMonitor(), CreatedAt: m.now()}}
 	switch {
 	case place >= 0:
 		row = held.monitors[place]
 	case id != "":
-		return svc.MonitorRow{}, svc.NotFound("monitor")
+		return monitor.Row{}, domain.NotFound("monitor")
 	}
-	row.MonitorSpec, row.UpdatedAt = row.With(patch), m.now()
+	row.Spec, row.UpdatedAt = row.With(patch), m.now()
 	if problems := row.Validate(rules()); len(problems) > 0 {
-		return svc.MonitorRow{}, svc.Invalid(problems...)
+		return monitor.Row{}, domain.Invalid(problems...)
 	}
 	if place >= 0 {
 		held.monitors[place] = row
@@ -44,16 +45,16 @@ func (m *Memory) PutMonitor(_ context.Context, ref svc.AppRef, id string, patch 
 }
 
 // DeleteMonitor implements alerting.Monitors.
-func (m *Memory) DeleteMonitor(_ context.Context, ref svc.AppRef, id string) error {
+func (m *Memory) DeleteMonitor(_ context.Context, ref domain.AppRef, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := m.apps[ref]
 	var err error
-	held.monitors, err = without(held.monitors, "monitor", func(row svc.MonitorRow) bool { return row.ID == id })
+	held.monitors, err = without(held.monitors, "monitor", func(row monitor.Row) bool { return row.ID == id })
 	return err
 }
 
 // CheckMonitor implements alerting.Monitors.
-func (m *Memory) CheckMonitor(_ context.Context, spec svc.MonitorSpec) []svc.FieldError {
+func (m *Memory) CheckMonitor(_ context.Context, spec monitor.Spec) []domain.FieldError {
 	return spec.Validate(rules())
 }

@@ -4,18 +4,19 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // Passkeys implements api.Passkeys.
-func (m *Memory) Passkeys(_ context.Context, person svc.User) ([]svc.Passkey, error) {
+func (m *Memory) Passkeys(_ context.Context, person domain.User) ([]conversation.Passkey, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.passkeys[person.ID]), nil
 }
 
 // AddPasskey implements api.Passkeys.
-func (m *Memory) AddPasskey(_ context.Context, person svc.User, _ string, key svc.Passkey) (svc.Passkey, error) {
+func (m *Memory) AddPasskey(_ context.Context, person domain.User, _ string, key conversation.Passkey) (conversation.Passkey, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key.ID = m.newID("key")
@@ -24,7 +25,7 @@ func (m *Memory) AddPasskey(_ context.Context, person svc.User, _ string, key sv
 }
 
 // UsePasskey implements api.Passkeys.
-func (m *Memory) UsePasskey(_ context.Context, person svc.User, key svc.Passkey) error {
+func (m *Memory) UsePasskey(_ context.Context, person domain.User, key conversation.Passkey) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, known := range m.passkeys[person.ID] {
@@ -33,15 +34,15 @@ func (m *Memory) UsePasskey(_ context.Context, person svc.User, key svc.Passkey)
 			return nil
 		}
 	}
-	return svc.NotFound("passkey")
+	return domain.NotFound("passkey")
 }
 
 // RemovePasskey implements api.Passkeys.
-func (m *Memory) RemovePasskey(_ context.Context, person svc.User, id string) error {
+func (m *Memory) RemovePasskey(_ context.Context, person domain.User, id string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var err error
-	m.passkeys[person.ID], err = without(m.passkeys[person.ID], "passkey", func(key svc.Passkey) bool { return key.ID == id })
+	m.passkeys[person.ID], err = without(m.passkeys[person.ID], "passkey", func(key conversation.Passkey) bool { return key.ID == id })
 	return err
 }
 
@@ -53,7 +54,7 @@ func (m *Memory) NewCeremonyID() string {
 }
 
 // OpenCeremony implements api.Passkeys.
-func (m *Memory) OpenCeremony(_ context.Context, person svc.User, ceremony svc.Ceremony) error {
+func (m *Memory) OpenCeremony(_ context.Context, person domain.User, ceremony conversation.Ceremony) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ceremonies[person.ID+ceremony.ID] = ceremony
@@ -61,12 +62,12 @@ func (m *Memory) OpenCeremony(_ context.Context, person svc.User, ceremony svc.C
 }
 
 // TakeCeremony implements api.Passkeys.
-func (m *Memory) TakeCeremony(_ context.Context, person svc.User, id string) (svc.Ceremony, error) {
+func (m *Memory) TakeCeremony(_ context.Context, person domain.User, id string) (conversation.Ceremony, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	taken, open := m.ceremonies[person.ID+id]
 	if !open {
-		return svc.Ceremony{}, svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+		return conversation.Ceremony{}, conversation.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
 	}
 	delete(m.ceremonies, person.ID+id)
 	return taken, nil

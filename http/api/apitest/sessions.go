@@ -8,41 +8,43 @@ import (
 	"fmt"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
+	"svc/domain/signin"
 )
 
 // OpenSession is the port accounts.Sessions.
-func (m *Memory) OpenSession(_ context.Context, spec svc.SessionSpec) (svc.Token, svc.Secret, error) {
+func (m *Memory) OpenSession(_ context.Context, spec signin.SessionSpec) (domain.Token, domain.Secret, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	ends := m.now().Add(svc.SessionTime)
-	token, secret := m.mint(svc.TokenConsole, svc.TokenOwner{User: spec.Person}, svc.TokenSpec{Name: spec.By, Scopes: svc.Scopes(), ExpiresAt: &ends})
-	m.sessions = append(m.sessions, heldSession{svc.ConsoleSession{
+	ends := m.now().Add(signin.SessionTime)
+	token, secret := m.mint(domain.TokenConsole, domain.TokenOwner{User: spec.Person}, domain.TokenSpec{Name: spec.By, Scopes: domain.Scopes(), ExpiresAt: &ends})
+	m.sessions = append(m.sessions, heldSession{signin.ConsoleSession{
 		ID: token.ID, By: spec.By, Passkey: spec.Passkey, Device: spec.Device, Place: spec.Place, CreatedAt: m.now(), LastUsedAt: m.now(), ExpiresAt: ends,
 	}, spec.Person.ID, token.Hash})
-	m.noteSignIn(spec.Person, svc.SignIn{Method: spec.Method, Device: spec.Device, Place: spec.Place})
+	m.noteSignIn(spec.Person, signin.SignIn{Method: spec.Method, Device: spec.Device, Place: spec.Place})
 	return token, secret, nil
 }
 
 // EndSession is the port accounts.Sessions.
-func (m *Memory) EndSession(_ context.Context, secret svc.Secret) error {
+func (m *Memory) EndSession(_ context.Context, secret domain.Secret) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.tokens, svc.HashSecretHex(secret.Reveal()))
+	delete(m.tokens, domain.HashSecretHex(secret.Reveal()))
 	return nil
 }
 
 // heldSession is a session of a person.
 type heldSession struct {
-	svc.ConsoleSession
+	signin.ConsoleSession
 	person, hash string
 }
 
 // Sessions is the port accounts.Sessions.
-func (m *Memory) Sessions(_ context.Context, person svc.User) ([]svc.ConsoleSession, error) {
+func (m *Memory) Sessions(_ context.Context, person domain.User) ([]signin.ConsoleSession, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sessions := []svc.ConsoleSession{}
+	sessions := []signin.ConsoleSession{}
 	for _, one := range m.sessions {
 		if one.person == person.ID {
 			sessions = append(sessions, one.ConsoleSession)
@@ -52,15 +54,15 @@ func (m *Memory) Sessions(_ context.Context, person svc.User) ([]svc.ConsoleSess
 }
 
 // EndSessionOf is the port accounts.Sessions.
-func (m *Memory) EndSessionOf(_ context.Context, person svc.User, id string) error {
+func (m *Memory) EndSessionOf(_ context.Context, person domain.User, id string) error {
 	if !m.endSessions(func(one heldSession) bool { return one.person == person.ID && one.ID == id }) {
-		return svc.NotFound("session")
+		return domain.NotFound("session")
 	}
 	return nil
 }
 
 // EndOtherSessions is the port accounts.Sessions.
-func (m *Memory) EndOtherSessions(_ context.Context, person svc.User, except string) error {
+func (m *Memory) EndOtherSessions(_ context.Context, person domain.User, except string) error {
 	m.endSessions(func(one heldSession) bool { return one.person == person.ID && one.ID != except })
 	return nil
 }
@@ -80,38 +82,38 @@ func (m *Memory) endSessions(which func(one heldSession) bool) (ended bool) {
 }
 
 // NoteSignIn is the port accounts.Sessions.
-func (m *Memory) NoteSignIn(_ context.Context, person svc.User, signIn svc.SignIn) error {
+func (m *Memory) NoteSignIn(_ context.Context, person domain.User, signIn signin.SignIn) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.noteSignIn(person, signIn)
 	return nil
 }
 
-func (m *Memory) noteSignIn(person svc.User, signIn svc.SignIn) {
+func (m *Memory) noteSignIn(person domain.User, signIn signin.SignIn) {
 	signIn.ID, signIn.At = fmt.Sprintf("sgn_%026d", len(m.signIns[person.ID])+1), m.now()
 	m.signIns[person.ID] = append(m.signIns[person.ID], signIn)
 }
 
 // SignIns is the port accounts.Sessions.
-func (m *Memory) SignIns(_ context.Context, person svc.User) ([]svc.SignIn, error) {
+func (m *Memory) SignIns(_ context.Context, person domain.User) ([]signin.SignIn, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.signIns[person.ID]), nil
 }
 
 // RefusedSignIn is the sign-in of Ada in a World that failed before she signed in.
-func RefusedSignIn() svc.SignIn {
-	return svc.SignIn{Method: svc.SignInPasskey, Device: "Firefox, macOS", Place: "Bern, CH", Failure: "passkey_refused"}
+func RefusedSignIn() signin.SignIn {
+	return signin.SignIn{Method: signin.SignInPasskey, Device: "Firefox, macOS", Place: "Bern, CH", Failure: "passkey_refused"}
 }
 
 // AddressOf is the port accounts.Sessions.
-func (m *Memory) AddressOf(person svc.User) []byte {
+func (m *Memory) AddressOf(person domain.User) []byte {
 	sum := sha256.Sum256([]byte(person.Email))
 	return sum[:]
 }
 
 // PersonAt is the port accounts.Sessions.
-func (m *Memory) PersonAt(_ context.Context, address []byte) (svc.User, error) {
+func (m *Memory) PersonAt(_ context.Context, address []byte) (domain.User, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, person := range m.users {
@@ -119,41 +121,41 @@ func (m *Memory) PersonAt(_ context.Context, address []byte) (svc.User, error) {
 			return person, nil
 		}
 	}
-	return svc.User{}, svc.NotFound("user")
+	return domain.User{}, domain.NotFound("user")
 }
 
 // SpendCeremony is the port accounts.Sessions.
-func (m *Memory) SpendCeremony(_ context.Context, person svc.User, ceremony *svc.Ceremony) error {
+func (m *Memory) SpendCeremony(_ context.Context, person domain.User, ceremony *conversation.Ceremony) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, spent := m.ceremonies[person.ID+ceremony.ID]; spent {
-		return svc.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
+		return conversation.PasskeyRequired("challenge_over", "The challenge is over or was answered before; begin again.")
 	}
 	m.ceremonies[person.ID+ceremony.ID] = *ceremony
 	return nil
 }
 
 // NewLink is the port accounts.Links.
-func (m *Memory) NewLink(_ context.Context, link svc.Link) (svc.Secret, error) {
+func (m *Memory) NewLink(_ context.Context, link signin.Link) (domain.Secret, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, secret := m.mint(svc.TokenLink, svc.TokenOwner{User: link.User, Org: link.Org}, svc.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
+	_, secret := m.mint(domain.TokenLink, domain.TokenOwner{User: link.User, Org: link.Org}, domain.TokenSpec{Name: link.Invitation, ExpiresAt: &link.EndsAt})
 	return secret, nil
 }
 
 // Link is the port accounts.Links.
-func (m *Memory) Link(_ context.Context, secret svc.Secret) (svc.Link, error) {
+func (m *Memory) Link(_ context.Context, secret domain.Secret) (signin.Link, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	held := m.tokens[svc.HashSecretHex(secret.Reveal())]
-	if held == nil || held.token.Kind != svc.TokenLink || !held.token.Live(m.now()) {
-		return svc.Link{}, svc.Errorf(svc.CodeUnauthorized, "The link is over, or was used before. Ask for another one; the operator makes one with: svc admin link --email …")
+	held := m.tokens[domain.HashSecretHex(secret.Reveal())]
+	if held == nil || held.token.Kind != domain.TokenLink || !held.token.Live(m.now()) {
+		return signin.Link{}, domain.Errorf(domain.CodeUnauthorized, "The link is over, or was used before. Ask for another one; the operator makes one with: svc admin link --email …")
 	}
-	return svc.Link{User: *held.token.User, Invitation: held.token.Name, Org: held.token.Org, EndsAt: *held.token.ExpiresAt}, nil
+	return signin.Link{User: *held.token.User, Invitation: held.token.Name, Org: held.token.Org, EndsAt: *held.token.ExpiresAt}, nil
 }
 
 // SpendLink is the port accounts.Links.
-func (m *Memory) SpendLink(ctx context.Context, secret svc.Secret) error {
+func (m *Memory) SpendLink(ctx context.Context, secret domain.Secret) error {
 	if _, err := m.Link(ctx, secret); err != nil {
 		return err
 	}
@@ -161,30 +163,30 @@ func (m *Memory) SpendLink(ctx context.Context, secret svc.Secret) error {
 }
 
 // Enter is the port accounts.Links.
-func (m *Memory) Enter(ctx context.Context, email string) (svc.User, error) {
+func (m *Memory) Enter(ctx context.Context, email string) (domain.User, error) {
 	person, err := m.KnownUser(ctx, email)
 	if err == nil {
 		return person, nil
 	}
-	offers, err := m.Offers(ctx, svc.User{Email: email})
+	offers, err := m.Offers(ctx, domain.User{Email: email})
 	if err != nil || len(offers) == 0 {
-		return svc.User{}, svc.NotFound("user")
+		return domain.User{}, domain.NotFound("user")
 	}
 	return m.person(email, offers[0].Invitation.Name), nil
 }
 
 // MayRegister is the port accounts.Links.
-func (m *Memory) MayRegister(ctx context.Context, link svc.Link) error {
+func (m *Memory) MayRegister(ctx context.Context, link signin.Link) error {
 	if _, err := m.KnownUser(ctx, link.User.Email); err == nil {
-		return &svc.Error{Code: svc.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
+		return &domain.Error{Code: domain.CodeConflict, Reason: "sign_in_first", Message: "You are known here. Sign in with your passkey, and accept the invitation then."}
 	}
 	return nil
 }
 
 // Register is the port accounts.Links.
-func (m *Memory) Register(ctx context.Context, link svc.Link, key svc.Passkey) (svc.User, svc.Passkey, error) {
+func (m *Memory) Register(ctx context.Context, link signin.Link, key conversation.Passkey) (domain.User, conversation.Passkey, error) {
 	if err := m.MayRegister(ctx, link); err != nil {
-		return svc.User{}, key, err
+		return domain.User{}, key, err
 	}
 	person := m.person(link.User.Email, link.User.Name)
 	key, err := m.AddPasskey(ctx, person, "", key)
@@ -192,15 +194,15 @@ func (m *Memory) Register(ctx context.Context, link svc.Link, key svc.Passkey) (
 }
 
 // ProveAddress is the port accounts.Links.
-func (m *Memory) ProveAddress(context.Context, svc.User, string) error { return nil }
+func (m *Memory) ProveAddress(context.Context, domain.User, string) error { return nil }
 
 // KnownUser returns the person of an e-mail address, or not_found.
-func (m *Memory) KnownUser(_ context.Context, email string) (svc.User, error) {
+func (m *Memory) KnownUser(_ context.Context, email string) (domain.User, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	person, known := m.users[email]
 	if !known {
-		return svc.User{}, svc.NotFound("user")
+		return domain.User{}, domain.NotFound("user")
 	}
 	return person, nil
 }
@@ -223,4 +225,4 @@ func (openSeal) Open(name string, sealed []byte) ([]byte, error) {
 }
 
 // Know makes the person of an e-mail address known.
-func (m *Memory) Know(email string) svc.User { return m.person(email, "Known") }
+func (m *Memory) Know(email string) domain.User { return m.person(email, "Known") }

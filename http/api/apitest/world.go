@@ -14,7 +14,20 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
+	manual "svc/docs"
+	"svc/domain"
+	"svc/domain/alert"
+	"svc/domain/annotation"
+	"svc/domain/connector"
+	"svc/domain/conversation"
+	"svc/domain/event"
+	"svc/domain/funnel"
+	"svc/domain/goal"
+	"svc/domain/issue"
+	"svc/domain/monitor"
+	"svc/domain/occurrence"
+	"svc/domain/person"
+	"svc/domain/signin"
 	"svc/http/api/accounts"
 	"svc/http/api/alerting"
 	"svc/http/api/analytics"
@@ -44,7 +57,7 @@ type World struct {
 	// Owner is a personal token of Ada, the owner of acme, with all scopes. Viewer is a token of Vic, a viewer. Reader
 	// is a token of Ada with the scope read alone. Organization is a token of acme, minted by Ada. Session is Ada's
 	// console session.
-	Owner, Viewer, Reader, Organization, Session svc.Secret
+	Owner, Viewer, Reader, Organization, Session domain.Secret
 }
 
 // Memory is the in-memory implementation of the ports that tests of the gates, of tools and of MCP
@@ -56,48 +69,48 @@ type Memory struct {
 	mu         sync.Mutex
 	ids        uint64
 	orgs       map[string]*organization
-	users      map[string]svc.User
+	users      map[string]domain.User
 	tokens     map[string]*heldToken
-	apps       map[svc.AppRef]*heldApp
-	events     []svc.Event
-	errors     []svc.Occurrence
-	decided    map[issueRef]svc.IssueState
-	activities map[issueRef]svc.IssueActivities
-	audit      []svc.AuditRow
-	ledger     []svc.LedgerEntry
+	apps       map[domain.AppRef]*heldApp
+	events     []event.Event
+	errors     []occurrence.Occurrence
+	decided    map[issueRef]issue.State
+	activities map[issueRef]issue.Activities
+	audit      []domain.AuditRow
+	ledger     []domain.LedgerEntry
 	claims     map[string]*claim
-	meters     map[string]*svc.Meter
+	meters     map[string]*domain.Meter
 	limit      int
 	docs       *docs.Library
 
-	passkeys   map[string][]svc.Passkey
-	ceremonies map[string]svc.Ceremony
+	passkeys   map[string][]conversation.Passkey
+	ceremonies map[string]conversation.Ceremony
 	sessions   []heldSession
-	signIns    map[string][]svc.SignIn
+	signIns    map[string][]signin.SignIn
 }
 
 type organization struct {
-	svc.Organization
-	members []svc.Member
+	domain.Organization
+	members []domain.Member
 	// invited contains the open invitations, by e-mail address.
-	invited map[string]svc.Invitation
+	invited map[string]signin.Invitation
 }
 
 type heldToken struct {
-	token svc.Token
-	owner svc.TokenOwner
+	token domain.Token
+	owner domain.TokenOwner
 }
 
 type heldApp struct {
-	app         svc.Application
-	keys        []svc.IngestKey
-	goals       []svc.Goal
-	funnels     []svc.Funnel
-	monitors    []svc.MonitorRow
-	rules       []svc.AlertRow
-	channels    []svc.Channel
-	silences    []svc.Silence
-	annotations []svc.Annotation
+	app         domain.Application
+	keys        []domain.IngestKey
+	goals       []goal.Goal
+	funnels     []funnel.Funnel
+	monitors    []monitor.Row
+	rules       []alert.Row
+	channels    []alert.Channel
+	silences    []alert.Silence
+	annotations []annotation.Annotation
 }
 
 type claim struct {
@@ -112,7 +125,7 @@ func Noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // NewMemory returns an empty implementation with a clock.
 func NewMemory(now func() time.Time) *Memory {
-	library, err := docs.Open(svc.Documentation)
+	library, err := docs.Open(manual.Documentation)
 	if err != nil {
 		panic(err) // The pages are part of the binary.
 	}
@@ -120,10 +133,10 @@ func NewMemory(now func() time.Time) *Memory {
 		panic(err)
 	}
 	return &Memory{
-		passkeys: map[string][]svc.Passkey{}, ceremonies: map[string]svc.Ceremony{}, signIns: map[string][]svc.SignIn{},
-		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]svc.User{}, tokens: map[string]*heldToken{},
-		decided: map[issueRef]svc.IssueState{}, activities: map[issueRef]svc.IssueActivities{},
-		apps: map[svc.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*svc.Meter{},
+		passkeys: map[string][]conversation.Passkey{}, ceremonies: map[string]conversation.Ceremony{}, signIns: map[string][]signin.SignIn{},
+		docs: library, now: now, orgs: map[string]*organization{}, users: map[string]domain.User{}, tokens: map[string]*heldToken{},
+		decided: map[issueRef]issue.State{}, activities: map[issueRef]issue.Activities{},
+		apps: map[domain.AppRef]*heldApp{}, claims: map[string]*claim{}, meters: map[string]*domain.Meter{},
 	}
 }
 
@@ -165,7 +178,7 @@ func (m *Memory) Ports() *Ports {
 	return &Ports{
 		Accounts: accounts.Ports{
 			Organizations: m, Members: m, Invitations: m, Tokens: m, Passkeys: m, Sessions: m, Links: m, Seal: openSeal{}, Ledger: m,
-			Limits: accounts.Limits{PerMinute: svc.DefaultPerMinute, AnalyticsPerMinute: svc.QueryPerMinute, ConcurrentQueries: svc.ConcurrentQueries},
+			Limits: accounts.Limits{PerMinute: domain.DefaultPerMinute, AnalyticsPerMinute: domain.QueryPerMinute, ConcurrentQueries: domain.ConcurrentQueries},
 		},
 		Apps:      apps.Ports{Apps: m, Keys: m, Exclusions: marks{m}, Connectors: noConnectors{}},
 		Analytics: analytics.Ports{Analytics: m, Presence: m, Events: feed{m}, Goals: m, Funnels: m, Results: m, Annotations: marks{m}, Releases: marks{m}},
@@ -179,14 +192,14 @@ func (m *Memory) Ports() *Ports {
 // noConnectors is apps.Connectors of applications that have none.
 type noConnectors struct{ apps.Connectors }
 
-func (noConnectors) Connector(svc.AppRef) *svc.Connector { return nil }
+func (noConnectors) Connector(domain.AppRef) *connector.Connector { return nil }
 
 // Config returns the configuration of a handler over the memory.
 func (m *Memory) Config() route.Config {
 	return route.Config{
 		Routes: m.Ports().Routes(), Authority: m, Applications: m, Auditor: m, Replays: m, Ledger: m,
-		Cursors: svc.NewCursors([]byte("test")), Now: m.now, PublicURL: "https://svc.example", Revision: "2026-11-20",
-		ConcurrentQueries: svc.ConcurrentQueries, ConcurrentStreams: svc.ConcurrentStreams,
+		Cursors: domain.NewCursors([]byte("test")), Now: m.now, PublicURL: "https://svc.example", Revision: "2026-11-20",
+		ConcurrentQueries: domain.ConcurrentQueries, ConcurrentStreams: domain.ConcurrentStreams,
 	}
 }
 
@@ -198,18 +211,18 @@ func (m *Memory) LimitRate(perMinute int) {
 }
 
 // Audit returns the audit rows so far.
-func (m *Memory) Audit() []svc.AuditRow {
+func (m *Memory) Audit() []domain.AuditRow {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return append([]svc.AuditRow{}, m.audit...)
+	return append([]domain.AuditRow{}, m.audit...)
 }
 
 // Issue makes a token of an owner without the API.
-func (m *Memory) Issue(t testing.TB, kind svc.TokenKind, owner svc.TokenOwner, scopes ...svc.Scope) svc.Secret {
+func (m *Memory) Issue(t testing.TB, kind domain.TokenKind, owner domain.TokenOwner, scopes ...domain.Scope) domain.Secret {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	_, secret := m.mint(kind, owner, svc.TokenSpec{Name: string(kind), Scopes: scopes})
+	_, secret := m.mint(kind, owner, domain.TokenSpec{Name: string(kind), Scopes: scopes})
 	return secret
 }
 
@@ -231,21 +244,21 @@ func (m *Memory) Fill(t testing.TB) World {
 	t.Helper()
 	ada, vic, glo := m.person("ada@acme.example", "Ada"), m.person("vic@acme.example", "Vic"), m.person("glo@globex.example", "Glo")
 	for _, org := range []struct {
-		owner           svc.User
+		owner           domain.User
 		name, app, slug string
 	}{{ada, "Acme", "Web", "acme"}, {glo, "Globex", "Shop", "globex"}} {
-		if _, err := m.CreateOrganization(t.Context(), org.owner, svc.OrgSpec{Name: org.name}); err != nil {
+		if _, err := m.CreateOrganization(t.Context(), org.owner, domain.OrgSpec{Name: org.name}); err != nil {
 			t.Fatal(err)
 		}
-		spec := svc.AppSpec{Name: org.app, URL: "https://" + org.slug + ".example", Timezone: "Europe/Berlin", Modules: svc.Modules()[:8]}
+		spec := domain.AppSpec{Name: org.app, URL: "https://" + org.slug + ".example", Timezone: "Europe/Berlin", Modules: domain.Modules()[:8]}
 		if _, err := m.Create(t.Context(), org.slug, spec); err != nil {
 			t.Fatal(err)
 		}
 	}
-	m.orgs["acme"].members = append(m.orgs["acme"].members, svc.Member{User: vic, Role: svc.RoleViewer, JoinedAt: m.now()})
+	m.orgs["acme"].members = append(m.orgs["acme"].members, domain.Member{User: vic, Role: domain.RoleViewer, JoinedAt: m.now()})
 	m.events, m.errors = Fixture(m.now()), FixtureErrors(m.now())
 	for i := range m.errors {
-		m.errors[i].PersonID = svc.PersonID(city.CH64([]byte(m.errors[i].DistinctID)))
+		m.errors[i].PersonID = person.ID(city.CH64([]byte(m.errors[i].DistinctID)))
 	}
 	handler, err := route.New(m.Config())
 	if err != nil {
@@ -254,16 +267,16 @@ func (m *Memory) Fill(t testing.TB) World {
 	if err := m.NoteSignIn(t.Context(), ada, RefusedSignIn()); err != nil {
 		t.Fatal(err)
 	}
-	_, session, err := m.OpenSession(t.Context(), svc.SessionSpec{Person: ada, By: svc.SessionOfOperator, Method: svc.SignInOperator})
+	_, session, err := m.OpenSession(t.Context(), signin.SessionSpec{Person: ada, By: signin.SessionOfOperator, Method: signin.SignInOperator})
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner := svc.TokenOwner{User: ada}
+	owner := domain.TokenOwner{User: ada}
 	return World{
 		Handler: handler,
-		Owner:   m.Issue(t, svc.TokenPersonal, owner, svc.Scopes()...), Reader: m.Issue(t, svc.TokenPersonal, owner, svc.ScopeRead),
-		Viewer:       m.Issue(t, svc.TokenPersonal, svc.TokenOwner{User: vic}, svc.Scopes()...),
-		Organization: m.Issue(t, svc.TokenOrganization, svc.TokenOwner{User: ada, Org: "acme"}, svc.Scopes()...),
+		Owner:   m.Issue(t, domain.TokenPersonal, owner, domain.Scopes()...), Reader: m.Issue(t, domain.TokenPersonal, owner, domain.ScopeRead),
+		Viewer:       m.Issue(t, domain.TokenPersonal, domain.TokenOwner{User: vic}, domain.Scopes()...),
+		Organization: m.Issue(t, domain.TokenOrganization, domain.TokenOwner{User: ada, Org: "acme"}, domain.Scopes()...),
 		Session:      session,
 	}
 }
@@ -272,7 +285,7 @@ func (m *Memory) Fill(t testing.TB) World {
 func without[T any](list []T, what string, matches func(T) bool) ([]T, error) {
 	kept := slices.DeleteFunc(slices.Clone(list), matches)
 	if len(kept) == len(list) {
-		return list, svc.NotFound(what)
+		return list, domain.NotFound(what)
 	}
 	return kept, nil
 }

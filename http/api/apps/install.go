@@ -8,7 +8,7 @@ import (
 	"slices"
 	"text/template"
 
-	"svc"
+	"svc/domain"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -25,7 +25,7 @@ type installQuery struct {
 type framework string
 
 // Parse reads the framework.
-func (f *framework) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (f *framework) Parse(_ *route.Call, words []string) []domain.FieldError {
 	word, problems := frameworkChoice().Parse(words)
 	*f = framework(word)
 	return problems
@@ -48,7 +48,7 @@ const (
 )
 
 // Parse reads the mode.
-func (m *privacyMode) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (m *privacyMode) Parse(_ *route.Call, words []string) []domain.FieldError {
 	word, problems := privacyChoice().Parse(words)
 	*m = privacyMode(word)
 	return problems
@@ -65,7 +65,7 @@ func privacyChoice() api.Choice {
 type installEnvironment struct{ api.Env }
 
 // Parse finds the environment in the path's application.
-func (e *installEnvironment) Parse(call *route.Call, words []string) []svc.FieldError {
+func (e *installEnvironment) Parse(call *route.Call, words []string) []domain.FieldError {
 	problems := e.Env.Parse(call, words)
 	for i := range problems {
 		problems[i].Field = "environment"
@@ -128,17 +128,17 @@ func snippetSources(of framework) []snippetSource {
 var parsedSnippets = template.Must(template.ParseFS(snippetFiles, "snippets/*")) //nolint:gochecknoglobals // never changed
 
 // Check refuses the mode for frameworks that run on servers only.
-func (q *installQuery) Check(*route.Call) []svc.FieldError {
+func (q *installQuery) Check(*route.Call) []domain.FieldError {
 	inBrowsers := slices.ContainsFunc(snippetSources(q.Framework), func(s snippetSource) bool { return !s.server })
 	if q.PrivacyMode != modeEphemeral || inBrowsers {
 		return nil
 	}
-	return []svc.FieldError{{Field: "privacyMode", Code: "unsupported_privacy_mode", Message: "ephemeral is for html, react and nextjs.", Allowed: []string{string(modePersistent)}}}
+	return []domain.FieldError{{Field: "privacyMode", Code: "unsupported_privacy_mode", Message: "ephemeral is for html, react and nextjs.", Allowed: []string{string(modePersistent)}}}
 }
 
 // guide answers with the snippets and their locations.
 func (a apps) guide(_ context.Context, call *route.Call, in installQuery) (installGuide, error) {
-	public, secret := svc.KeyPrefix(svc.KeyPublic, in.Environment.Slug), svc.KeyPrefix(svc.KeySecret, in.Environment.Slug)
+	public, secret := domain.KeyPrefix(domain.KeyPublic, in.Environment.Slug), domain.KeyPrefix(domain.KeySecret, in.Environment.Slug)
 	key, host := public+"_YOUR_KEY", call.Origin()
 	guide := installGuide{
 		Framework: string(in.Framework), Environment: in.Environment.Slug, PrivacyMode: string(in.PrivacyMode),

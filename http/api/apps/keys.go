@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"svc"
+	"svc/domain"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -12,11 +12,11 @@ import (
 // Keys stores the ingest keys of applications.
 type Keys interface {
 	// Keys returns an application's keys; it may omit revoked ones.
-	Keys(ctx context.Context, ref svc.AppRef) ([]svc.IngestKey, error)
+	Keys(ctx context.Context, ref domain.AppRef) ([]domain.IngestKey, error)
 	// MintKey makes a key of a valid specification and returns it in plain text, once.
-	MintKey(ctx context.Context, ref svc.AppRef, spec svc.KeySpec) (svc.IngestKey, svc.Secret, error)
+	MintKey(ctx context.Context, ref domain.AppRef, spec domain.KeySpec) (domain.IngestKey, domain.Secret, error)
 	// RevokeKey ends a key at once. It fails with not_found if the key does not exist or is revoked already.
-	RevokeKey(ctx context.Context, ref svc.AppRef, id string) error
+	RevokeKey(ctx context.Context, ref domain.AppRef, id string) error
 }
 
 // keys serves the routes of ingest keys.
@@ -26,15 +26,15 @@ func keyRoutes(ports Ports) []route.Route {
 	keys := keys{keys: ports.Keys}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/keys", Operation: "keys.list", Scope: svc.ScopeAdmin, Permission: svc.PermKeysRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/keys", Operation: "keys.list", Scope: domain.ScopeAdmin, Permission: domain.PermKeysRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List ingest keys", Handler: route.Typed(keys.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/keys", Operation: "keys.create", Scope: svc.ScopeAdmin, Permission: svc.PermKeysWrite, Effect: route.Write, Ledger: "key.created", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/keys", Operation: "keys.create", Scope: domain.ScopeAdmin, Permission: domain.PermKeysWrite, Effect: route.Write, Ledger: "key.created", Rate: domain.RateDefault,
 			Summary: "Mint an ingest key; the answer shows it once", Status: 201, Handler: route.Typed(keys.create),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/keys/{id}", Operation: "keys.revoke", Scope: svc.ScopeAdmin, Permission: svc.PermKeysWrite, Effect: route.Destructive, Ledger: "key.revoked", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/keys/{id}", Operation: "keys.revoke", Scope: domain.ScopeAdmin, Permission: domain.PermKeysWrite, Effect: route.Destructive, Ledger: "key.revoked", Rate: domain.RateDefault,
 			Summary: "Revoke an ingest key", Status: 204, Handler: route.Typed(keys.revoke),
 		},
 	}
@@ -42,14 +42,14 @@ func keyRoutes(ports Ports) []route.Route {
 
 // keyRow is a key as lists show it.
 type keyRow struct {
-	ID          string      `json:"id"`
-	Kind        svc.KeyKind `json:"kind"`
-	Environment string      `json:"environment"`
-	Label       string      `json:"label"`
-	Prefix      string      `json:"prefix"`
-	Last4       string      `json:"last4"`
-	CreatedAt   route.Time  `json:"createdAt"`
-	RevokedAt   *route.Time `json:"revokedAt"`
+	ID          string         `json:"id"`
+	Kind        domain.KeyKind `json:"kind"`
+	Environment string         `json:"environment"`
+	Label       string         `json:"label"`
+	Prefix      string         `json:"prefix"`
+	Last4       string         `json:"last4"`
+	CreatedAt   route.Time     `json:"createdAt"`
+	RevokedAt   *route.Time    `json:"revokedAt"`
 }
 
 // newKeyRow is the only answer that shows a key in plain text.
@@ -59,7 +59,7 @@ type newKeyRow struct {
 	DSN string `json:"dsn" doc:"What an SDK of Sentry is given; it holds the key and is never shown again."`
 }
 
-func keyRowOf(key *svc.IngestKey) keyRow {
+func keyRowOf(key *domain.IngestKey) keyRow {
 	return keyRow{
 		ID: key.ID, Kind: key.Kind, Environment: key.Environment, Label: key.Label, Prefix: key.Prefix,
 		Last4: key.Last4, CreatedAt: route.Time(key.CreatedAt), RevokedAt: route.TimeOf(key.RevokedAt),
@@ -71,10 +71,10 @@ type listKeys struct {
 	api.Paging
 }
 
-func (k keys) list(ctx context.Context, call *route.Call, in listKeys) (svc.Page[keyRow], error) {
+func (k keys) list(ctx context.Context, call *route.Call, in listKeys) (domain.Page[keyRow], error) {
 	rows, err := k.keys.Keys(ctx, call.Ref())
 	if err != nil {
-		return svc.Page[keyRow]{}, err
+		return domain.Page[keyRow]{}, err
 	}
 	return api.PageOfAll(call, api.Convert(rows, keyRowOf), in.Paging, func(row keyRow) string { return row.ID })
 }
@@ -86,16 +86,16 @@ type createKey struct {
 
 // keySpec is the body of POST …/keys.
 type keySpec struct {
-	Kind        svc.KeyKind `json:"kind" required:"true"`
-	Environment string      `json:"environment" required:"true" doc:"The environment's slug."`
-	Label       string      `json:"label" doc:"What people call the key."`
+	Kind        domain.KeyKind `json:"kind" required:"true"`
+	Environment string         `json:"environment" required:"true" doc:"The environment's slug."`
+	Label       string         `json:"label" doc:"What people call the key."`
 }
 
 // Check applies the rules of keys.
-func (c *createKey) Check(*route.Call) []svc.FieldError { return svc.KeySpec(c.Body).Validate() }
+func (c *createKey) Check(*route.Call) []domain.FieldError { return domain.KeySpec(c.Body).Validate() }
 
 func (k keys) create(ctx context.Context, call *route.Call, in createKey) (newKeyRow, error) {
-	key, secret, err := k.keys.MintKey(ctx, call.Ref(), svc.KeySpec(in.Body))
+	key, secret, err := k.keys.MintKey(ctx, call.Ref(), domain.KeySpec(in.Body))
 	if err != nil {
 		return newKeyRow{}, err
 	}
@@ -110,7 +110,7 @@ func (k keys) create(ctx context.Context, call *route.Call, in createKey) (newKe
 }
 
 // sentryDSN returns the DSN by which a Sentry SDK gets a key and the address of the service.
-func sentryDSN(origin, key string, env svc.Environment) string {
+func sentryDSN(origin, key string, env domain.Environment) string {
 	scheme, host, _ := strings.Cut(origin, "://")
 	return scheme + "://" + key + "@" + host + "/sentry/" + env.IngestID()
 }

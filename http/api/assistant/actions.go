@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/api"
 	"svc/http/route"
 	"svc/http/views"
@@ -14,22 +15,22 @@ import (
 
 // action is a proposed action as answers show it.
 type action struct {
-	ID             string           `json:"id"`
-	ConversationID string           `json:"conversationId"`
-	Tool           string           `json:"tool"`
-	Input          json.RawMessage  `json:"input"`
-	Effect         svc.Effect       `json:"effect"`
-	Preview        actionPreview    `json:"preview" doc:"What would change, read from the state before."`
-	Status         svc.ActionStatus `json:"status"`
-	ProposedAt     route.Time       `json:"proposedAt"`
-	ExpiresAt      route.Time       `json:"expiresAt"`
-	DecidedAt      *route.Time      `json:"decidedAt"`
-	DecidedBy      *views.Actor     `json:"decidedBy"`
-	Reason         *string          `json:"reason"`
-	RequestID      *string          `json:"requestId" doc:"The request that executed it."`
-	AuditEventID   *string          `json:"auditEventId" doc:"The audit row of the execution; it has the id of the request."`
-	Result         *actionResult    `json:"result"`
-	Sending        *svc.Sending     `json:"sending" doc:"How far a request to the outside has got: null until a second operator approves it; of an uncertain one nobody knows whether it was delivered, and it is not sent again." enum:"claimed,sent,refused,uncertain"`
+	ID             string                    `json:"id"`
+	ConversationID string                    `json:"conversationId"`
+	Tool           string                    `json:"tool"`
+	Input          json.RawMessage           `json:"input"`
+	Effect         conversation.Effect       `json:"effect"`
+	Preview        actionPreview             `json:"preview" doc:"What would change, read from the state before."`
+	Status         conversation.ActionStatus `json:"status"`
+	ProposedAt     route.Time                `json:"proposedAt"`
+	ExpiresAt      route.Time                `json:"expiresAt"`
+	DecidedAt      *route.Time               `json:"decidedAt"`
+	DecidedBy      *views.Actor              `json:"decidedBy"`
+	Reason         *string                   `json:"reason"`
+	RequestID      *string                   `json:"requestId" doc:"The request that executed it."`
+	AuditEventID   *string                   `json:"auditEventId" doc:"The audit row of the execution; it has the id of the request."`
+	Result         *actionResult             `json:"result"`
+	Sending        *conversation.Sending     `json:"sending" doc:"How far a request to the outside has got: null until a second operator approves it; of an uncertain one nobody knows whether it was delivered, and it is not sent again." enum:"claimed,sent,refused,uncertain"`
 }
 
 type actionPreview struct {
@@ -42,7 +43,7 @@ type actionResult struct {
 	Summary string `json:"summary"`
 }
 
-func actionOf(a *svc.Action) action {
+func actionOf(a *conversation.Action) action {
 	row := action{
 		ID: a.ID, ConversationID: a.ConversationID, Tool: a.Tool, Input: a.Input, Effect: a.Effect, Preview: actionPreview(a.Preview), Status: a.Status,
 		ProposedAt: route.Time(a.ProposedAt), ExpiresAt: route.Time(a.ExpiresAt), DecidedAt: route.TimeOf(a.DecidedAt), Reason: api.OrNull(a.Reason),
@@ -61,13 +62,13 @@ func actionOf(a *svc.Action) action {
 }
 
 // actionFilter is the parameter status of a list of actions.
-type actionFilter svc.ActionStatus
+type actionFilter conversation.ActionStatus
 
 // allActions selects actions of any status.
 const allActions = "all"
 
 // Parse reads the status; the default is proposed.
-func (f *actionFilter) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (f *actionFilter) Parse(_ *route.Call, words []string) []domain.FieldError {
 	word, problems := actionChoice().Parse(words)
 	*f = actionFilter(word)
 	return problems
@@ -79,7 +80,7 @@ func (actionFilter) Schema() route.Schema {
 }
 
 func actionChoice() api.Choice {
-	return api.Choice{Field: "status", What: "status", Fallback: string(svc.ActionProposed), Allowed: append(api.Words(svc.ActionStatuses()), allActions)}
+	return api.Choice{Field: "status", What: "status", Fallback: string(conversation.ActionProposed), Allowed: append(api.Words(conversation.ActionStatuses()), allActions)}
 }
 
 type listActions struct {
@@ -88,20 +89,22 @@ type listActions struct {
 	Status actionFilter `query:"status" doc:"Only actions of this status."`
 }
 
-func (a assistant) actions(ctx context.Context, call *route.Call, in listActions) (svc.Page[action], error) {
+func (a assistant) actions(ctx context.Context, call *route.Call, in listActions) (domain.Page[action], error) {
 	who, err := asker(call)
 	if err != nil {
-		return svc.Page[action]{}, err
+		return domain.Page[action]{}, err
 	}
 	return a.actionPage(ctx, call, who.Ref, who.User.ID, in)
 }
 
-func (a assistant) actionPage(ctx context.Context, call *route.Call, ref svc.AppRef, member string, in listActions) (svc.Page[action], error) {
+func (a assistant) actionPage(ctx context.Context, call *route.Call, ref domain.AppRef, member string, in listActions) (domain.Page[action], error) {
 	rows, err := a.assistant.Actions(ctx, ref, member)
 	if err != nil {
-		return svc.Page[action]{}, err
+		return domain.Page[action]{}, err
 	}
-	rows = slices.DeleteFunc(rows, func(row svc.Action) bool { return in.Status != allActions && row.Status != svc.ActionStatus(in.Status) })
+	rows = slices.DeleteFunc(rows, func(row conversation.Action) bool {
+		return in.Status != allActions && row.Status != conversation.ActionStatus(in.Status)
+	})
 	return newestFirst(call, api.Convert(rows, actionOf), in.Paging, func(row action) string { return row.ID })
 }
 
@@ -123,18 +126,20 @@ type approvalBody struct {
 // maxReason bounds a reason, in bytes.
 const maxReason = 2000
 
-func checkReason(reason string, required bool) []svc.FieldError {
+func checkReason(reason string, required bool) []domain.FieldError {
 	switch {
 	case required && strings.TrimSpace(reason) == "":
-		return []svc.FieldError{{Field: "reason", Code: "missing_value", Message: "A rejection needs a reason."}}
+		return []domain.FieldError{{Field: "reason", Code: "missing_value", Message: "A rejection needs a reason."}}
 	case len(reason) > maxReason:
-		return []svc.FieldError{{Field: "reason", Code: "too_long", Message: "The reason is too long."}}
+		return []domain.FieldError{{Field: "reason", Code: "too_long", Message: "The reason is too long."}}
 	}
 	return nil
 }
 
 // Check applies the limits of reasons.
-func (a *approveAction) Check(*route.Call) []svc.FieldError { return checkReason(a.Body.Reason, false) }
+func (a *approveAction) Check(*route.Call) []domain.FieldError {
+	return checkReason(a.Body.Reason, false)
+}
 
 // approved is the answer to an approval that is not streamed.
 type approved struct {
@@ -152,7 +157,7 @@ func (a assistant) approve(ctx context.Context, call *route.Call, in approveActi
 }
 
 // approveAs approves an action and waits for the end of the turn that it begins.
-func (a assistant) approveAs(ctx context.Context, who svc.Principal, id, reason string) (approved, error) {
+func (a assistant) approveAs(ctx context.Context, who conversation.Principal, id, reason string) (approved, error) {
 	turn, err := a.assistant.Approve(ctx, who, id, reason)
 	if err != nil {
 		return approved{}, err
@@ -167,9 +172,9 @@ func (a assistant) approveAs(ctx context.Context, who svc.Principal, id, reason 
 	if err != nil {
 		return approved{}, err
 	}
-	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == id })
+	at := slices.IndexFunc(rows, func(row conversation.Action) bool { return row.ID == id })
 	if at < 0 {
-		return approved{}, svc.NotFound("action")
+		return approved{}, domain.NotFound("action")
 	}
 	return approved{Action: actionOf(&rows[at]), ConversationID: turn.Conversation(), Text: text}, nil
 }
@@ -198,7 +203,9 @@ type refusalBody struct {
 }
 
 // Check applies the limits of reasons.
-func (r *rejectAction) Check(*route.Call) []svc.FieldError { return checkReason(r.Body.Reason, true) }
+func (r *rejectAction) Check(*route.Call) []domain.FieldError {
+	return checkReason(r.Body.Reason, true)
+}
 
 // decided is the answer to a rejection.
 type decided struct {
@@ -219,11 +226,11 @@ func (a assistant) reject(ctx context.Context, call *route.Call, in rejectAction
 
 // streamAction is the data of a frame named action.
 type streamAction struct {
-	Type      string           `json:"type"`
-	ID        string           `json:"id"`
-	Status    svc.ActionStatus `json:"status"`
-	Summary   string           `json:"summary"`
-	RequestID string           `json:"requestId"`
+	Type      string                    `json:"type"`
+	ID        string                    `json:"id"`
+	Status    conversation.ActionStatus `json:"status"`
+	Summary   string                    `json:"summary"`
+	RequestID string                    `json:"requestId"`
 }
 
 func (a assistant) rejectStream(ctx context.Context, call *route.Call, in rejectAction, yield func(route.Frame) bool) error {

@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/api"
 	"svc/http/route"
 	"svc/http/views"
@@ -13,12 +14,12 @@ import (
 // Approvals is the approval queues of organizations.
 type Approvals interface {
 	// Requests returns the requests to external systems that a person made or could make, the newest last.
-	Requests(ctx context.Context, by svc.Principal) ([]svc.Approval, error)
+	Requests(ctx context.Context, by conversation.Principal) ([]conversation.Approval, error)
 	// ApproveRequest sends a request once, after a second operator's decision, and returns the result. It fails with
 	// forbidden for the person that made the request, and for a person that may not make the call. It fails with
 	// conflict if the request is decided or expired, or was made for another target than the present one.
-	ApproveRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)
-	RejectRequest(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)
+	ApproveRequest(ctx context.Context, by conversation.Principal, id, reason string) (conversation.Approval, error)
+	RejectRequest(ctx context.Context, by conversation.Principal, id, reason string) (conversation.Approval, error)
 }
 
 // approvals serves the console's routes of approval queues.
@@ -28,16 +29,16 @@ func consoleApprovalRoutes(ports Ports) []route.Route {
 	queue := approvals{ports.Approvals}
 	return []route.Route{
 		{
-			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/approvals", Operation: "console.approvals.list", Scope: svc.ScopeRead, Permission: svc.PermAIUse, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Console, Method: "GET", Path: "/orgs/{org}/approvals", Operation: "console.approvals.list", Scope: domain.ScopeRead, Permission: domain.PermAIUse, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List the requests to the outside that wait for a second operator, and what became of others", Handler: route.Typed(queue.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/approve", Operation: "console.approvals.approve", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.External, Unrecorded: "the conversation records the decision", Rate: svc.RateDefault,
-			Summary: "Send another member's request, once", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(queue.approve),
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/approve", Operation: "console.approvals.approve", Scope: domain.ScopeWrite, Permission: domain.PermAIUse, Effect: route.External, Unrecorded: "the conversation records the decision", Rate: domain.RateDefault,
+			Summary: "Send another member's request, once", Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(queue.approve),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/reject", Operation: "console.approvals.reject", Scope: svc.ScopeWrite, Permission: svc.PermAIUse, Effect: route.Write, Unrecorded: "the conversation records the decision", Rate: svc.RateDefault,
-			Summary: "Refuse another member's request", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(queue.reject),
+			Surface: route.Console, Method: "POST", Path: "/orgs/{org}/approvals/{id}/reject", Operation: "console.approvals.reject", Scope: domain.ScopeWrite, Permission: domain.PermAIUse, Effect: route.Write, Unrecorded: "the conversation records the decision", Rate: domain.RateDefault,
+			Summary: "Refuse another member's request", Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(queue.reject),
 		},
 	}
 }
@@ -51,10 +52,10 @@ type approval struct {
 	MayDecide   bool        `json:"mayDecide" doc:"Whether the signed-in person may be the second operator."`
 }
 
-func approvalOf(entry *svc.Approval, by *svc.User) approval {
+func approvalOf(entry *conversation.Approval, by *domain.User) approval {
 	return approval{
 		action: actionOf(&entry.Action), App: entry.App, RequestedBy: views.Actor{ID: entry.Member.ID, Name: entry.Member.Name}, Question: entry.Action.Question,
-		MayDecide: entry.Member.ID != by.ID && entry.Action.Status == svc.ActionProposed,
+		MayDecide: entry.Member.ID != by.ID && entry.Action.Status == conversation.ActionProposed,
 	}
 }
 
@@ -65,25 +66,25 @@ type listApprovals struct {
 }
 
 // decider returns the signed-in person that decides; tokens decide no requests.
-func decider(call *route.Call, org string) (svc.Principal, error) {
+func decider(call *route.Call, org string) (conversation.Principal, error) {
 	who, err := asker(call)
-	who.Ref = svc.AppRef{Org: org}
+	who.Ref = domain.AppRef{Org: org}
 	return who, err
 }
 
-func (a approvals) list(ctx context.Context, call *route.Call, in listApprovals) (svc.Page[approval], error) {
+func (a approvals) list(ctx context.Context, call *route.Call, in listApprovals) (domain.Page[approval], error) {
 	who, err := decider(call, in.Org)
 	if err != nil {
-		return svc.Page[approval]{}, err
+		return domain.Page[approval]{}, err
 	}
 	rows, err := a.queue.Requests(ctx, who)
 	if err != nil {
-		return svc.Page[approval]{}, err
+		return domain.Page[approval]{}, err
 	}
-	rows = slices.DeleteFunc(rows, func(row svc.Approval) bool {
-		return in.Status != allActions && row.Action.Status != svc.ActionStatus(in.Status)
+	rows = slices.DeleteFunc(rows, func(row conversation.Approval) bool {
+		return in.Status != allActions && row.Action.Status != conversation.ActionStatus(in.Status)
 	})
-	shown := api.Convert(rows, func(row *svc.Approval) approval { return approvalOf(row, &who.User) })
+	shown := api.Convert(rows, func(row *conversation.Approval) approval { return approvalOf(row, &who.User) })
 	return newestFirst(call, shown, in.Paging, func(row approval) string { return row.ID })
 }
 
@@ -98,7 +99,7 @@ type decideApproval struct {
 }
 
 // Check applies the limits of reasons.
-func (d *decideApproval) Check(*route.Call) []svc.FieldError {
+func (d *decideApproval) Check(*route.Call) []domain.FieldError {
 	return checkReason(d.Body.Reason, true)
 }
 
@@ -111,7 +112,7 @@ func (a approvals) reject(ctx context.Context, call *route.Call, in decideApprov
 }
 
 // decide makes a decision; its audit row names the other of the two people.
-func (a approvals) decide(ctx context.Context, call *route.Call, in decideApproval, decide func(ctx context.Context, by svc.Principal, id, reason string) (svc.Approval, error)) (approval, error) {
+func (a approvals) decide(ctx context.Context, call *route.Call, in decideApproval, decide func(ctx context.Context, by conversation.Principal, id, reason string) (conversation.Approval, error)) (approval, error) {
 	who, err := decider(call, in.Org)
 	if err != nil {
 		return approval{}, err

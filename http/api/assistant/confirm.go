@@ -5,31 +5,32 @@ import (
 	"encoding/json"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/api"
 	"svc/http/passkey"
 	"svc/http/route"
 )
 
 // confirmable returns a destructive action of the signed-in person that waits.
-func (c consoleAI) confirmable(ctx context.Context, call *route.Call, id string) (svc.Principal, svc.Action, error) {
+func (c consoleAI) confirmable(ctx context.Context, call *route.Call, id string) (conversation.Principal, conversation.Action, error) {
 	who, err := asker(call)
 	if err != nil {
-		return who, svc.Action{}, err
+		return who, conversation.Action{}, err
 	}
 	rows, err := c.assistant.Actions(ctx, who.Ref, who.User.ID)
 	if err != nil {
-		return who, svc.Action{}, err
+		return who, conversation.Action{}, err
 	}
-	at := slices.IndexFunc(rows, func(row svc.Action) bool { return row.ID == id })
+	at := slices.IndexFunc(rows, func(row conversation.Action) bool { return row.ID == id })
 	if at < 0 {
-		return who, svc.Action{}, svc.NotFound("action")
+		return who, conversation.Action{}, domain.NotFound("action")
 	}
 	if err := rows[at].CheckDecide(call.Now); err != nil {
-		return who, svc.Action{}, err
+		return who, conversation.Action{}, err
 	}
-	if rows[at].Effect == svc.EffectExternal {
-		return who, svc.Action{}, svc.SecondOperatorRequired()
+	if rows[at].Effect == conversation.EffectExternal {
+		return who, conversation.Action{}, conversation.SecondOperatorRequired()
 	}
 	return who, rows[at], nil
 }
@@ -68,7 +69,9 @@ type confirmationBody struct {
 }
 
 // Check applies the limits of reasons.
-func (c *confirmAction) Check(*route.Call) []svc.FieldError { return checkReason(c.Body.Reason, true) }
+func (c *confirmAction) Check(*route.Call) []domain.FieldError {
+	return checkReason(c.Body.Reason, true)
+}
 
 // approve executes an action that its member confirms with a reason and a passkey.
 func (c consoleAI) approve(ctx context.Context, call *route.Call, in confirmAction) (approved, error) {
@@ -77,7 +80,7 @@ func (c consoleAI) approve(ctx context.Context, call *route.Call, in confirmActi
 		return approved{}, err
 	}
 	if in.Body.Ceremony == "" || len(in.Body.Credential) == 0 {
-		return approved{}, svc.PasskeyRequired("", "The session needs a fresh passkey to approve the action.")
+		return approved{}, conversation.PasskeyRequired("", "The session needs a fresh passkey to approve the action.")
 	}
 	if err := c.confirm(ctx, call, who.User, &action, &in.Body); err != nil {
 		return approved{}, err
@@ -87,7 +90,7 @@ func (c consoleAI) approve(ctx context.Context, call *route.Call, in confirmActi
 }
 
 // confirm checks the answer of an authenticator. An answer can be used once, regardless of the result.
-func (c consoleAI) confirm(ctx context.Context, call *route.Call, person svc.User, action *svc.Action, body *confirmationBody) error {
+func (c consoleAI) confirm(ctx context.Context, call *route.Call, person domain.User, action *conversation.Action, body *confirmationBody) error {
 	party, err := passkey.NewParty(call.Site())
 	if err != nil {
 		return err
@@ -105,8 +108,8 @@ func (c consoleAI) confirm(ctx context.Context, call *route.Call, person svc.Use
 		return err
 	}
 	err = c.passkeys.UsePasskey(ctx, person, key)
-	if svc.CodeOf(err) == svc.CodeNotFound {
-		return svc.PasskeyRequired("passkey_refused", "The passkey was removed.")
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return conversation.PasskeyRequired("passkey_refused", "The passkey was removed.")
 	}
 	return err
 }

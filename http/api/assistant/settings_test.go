@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/conversation"
 	"svc/http/api/apitest"
 	"svc/http/route"
 )
@@ -49,7 +49,7 @@ func TestNothingUnknownLiftsADenial(t *testing.T) {
 			t.Errorf("%s: %d %v", body, status, answer)
 		}
 		_, now := consoled(t, &world, "GET", "/orgs/acme/ai", "")
-		if got, _ := json.Marshal(now["policy"]); svc.CanonicalJSON(got) != svc.CanonicalJSON([]byte(strict)) {
+		if got, _ := json.Marshal(now["policy"]); conversation.CanonicalJSON(got) != conversation.CanonicalJSON([]byte(strict)) {
 			t.Fatalf("%s: the policy is %s", body, got)
 		}
 	}

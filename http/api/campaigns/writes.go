@@ -6,25 +6,27 @@ import (
 	"reflect"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/campaign"
+	"svc/domain/person"
 	"svc/http/api"
 	"svc/http/route"
 )
 
 // chosenAudience is the audience of a campaign in a body.
 type chosenAudience struct {
-	Kind      svc.AudienceKind `json:"kind" required:"true" doc:"all, segment, or list."`
-	SegmentID string           `json:"segmentId" doc:"Of an audience of kind segment."`
-	PersonIDs []string         `json:"personIds" doc:"The people of an audience of kind list, at most 10000."`
+	Kind      campaign.AudienceKind `json:"kind" required:"true" doc:"all, segment, or list."`
+	SegmentID string                `json:"segmentId" doc:"Of an audience of kind segment."`
+	PersonIDs []string              `json:"personIds" doc:"The people of an audience of kind list, at most 10000."`
 }
 
 // audience returns the audience, or problems for invalid ids.
-func (c *chosenAudience) audience() (chosen svc.CampaignAudience, problems []svc.FieldError) {
-	chosen = svc.CampaignAudience{Kind: c.Kind, SegmentID: c.SegmentID}
+func (c *chosenAudience) audience() (chosen campaign.Audience, problems []domain.FieldError) {
+	chosen = campaign.Audience{Kind: c.Kind, SegmentID: c.SegmentID}
 	for i, id := range c.PersonIDs {
-		member, ok := svc.ParsePersonID(id)
+		member, ok := person.ParsePersonID(id)
 		if !ok {
-			problems = append(problems, svc.FieldError{Field: fmt.Sprintf("audience.personIds[%d]", i), Code: "invalid_value", Message: fmt.Sprintf("%q is no id of a person.", id)})
+			problems = append(problems, domain.FieldError{Field: fmt.Sprintf("audience.personIds[%d]", i), Code: "invalid_value", Message: fmt.Sprintf("%q is no id of a person.", id)})
 		}
 		chosen.Members = append(chosen.Members, member)
 	}
@@ -33,26 +35,26 @@ func (c *chosenAudience) audience() (chosen svc.CampaignAudience, problems []svc
 
 // campaignBody contains the fields of a campaign in a body; absent fields stay unchanged or have their default.
 type campaignBody struct {
-	Name          *string                `json:"name" doc:"The name that members read."`
-	Channels      *[]svc.CampaignChannel `json:"channels" doc:"One channel; email where it is absent. The others have no sender."`
-	Audience      *chosenAudience        `json:"audience" doc:"Everybody where it is absent."`
-	RatePerSecond *int                   `json:"ratePerSecond" doc:"Messages a second, 20 where it is absent."`
-	HourlyBudget  *int                   `json:"hourlyBudget" doc:"Messages an hour; 0 is no bound."`
-	From          *svc.CampaignSender    `json:"from" doc:"The sender that recipients see."`
-	ReplyTo       *string                `json:"replyTo" doc:"Where answers go; to the sender where it is empty."`
-	Subject       *string                `json:"subject"`
-	Preheader     *string                `json:"preheader" doc:"What inboxes show beside the subject."`
-	Text          *string                `json:"text" doc:"The message as plain text. Placeholders: {{name}}, {{firstName}}, {{email}}, {{unsubscribeUrl}}; {{name|friend}} says what stands there where the name is not known."`
-	HTML          *string                `json:"html" doc:"The message as HTML, with the same placeholders."`
+	Name          *string             `json:"name" doc:"The name that members read."`
+	Channels      *[]campaign.Channel `json:"channels" doc:"One channel; email where it is absent. The others have no sender."`
+	Audience      *chosenAudience     `json:"audience" doc:"Everybody where it is absent."`
+	RatePerSecond *int                `json:"ratePerSecond" doc:"Messages a second, 20 where it is absent."`
+	HourlyBudget  *int                `json:"hourlyBudget" doc:"Messages an hour; 0 is no bound."`
+	From          *campaign.Sender    `json:"from" doc:"The sender that recipients see."`
+	ReplyTo       *string             `json:"replyTo" doc:"Where answers go; to the sender where it is empty."`
+	Subject       *string             `json:"subject"`
+	Preheader     *string             `json:"preheader" doc:"What inboxes show beside the subject."`
+	Text          *string             `json:"text" doc:"The message as plain text. Placeholders: {{name}}, {{firstName}}, {{email}}, {{unsubscribeUrl}}; {{name|friend}} says what stands there where the name is not known."`
+	HTML          *string             `json:"html" doc:"The message as HTML, with the same placeholders."`
 }
 
 // patch returns the change that the body requests.
-func (b *campaignBody) patch() (patch svc.CampaignPatch, problems []svc.FieldError) {
-	patch = svc.CampaignPatch{
+func (b *campaignBody) patch() (patch campaign.Patch, problems []domain.FieldError) {
+	patch = campaign.Patch{
 		Name: b.Name, Channels: b.Channels, Rate: b.RatePerSecond, Budget: b.HourlyBudget, From: b.From, ReplyTo: b.ReplyTo, Subject: b.Subject, Preheader: b.Preheader, Text: b.Text, HTML: b.HTML,
 	}
 	if b.Audience != nil {
-		var chosen svc.CampaignAudience
+		var chosen campaign.Audience
 		chosen, problems = b.Audience.audience()
 		patch.Audience = &chosen
 	}
@@ -71,7 +73,7 @@ type newCampaign struct {
 }
 
 // Check refuses invalid ids.
-func (c *createCampaign) Check(*route.Call) []svc.FieldError {
+func (c *createCampaign) Check(*route.Call) []domain.FieldError {
 	_, problems := c.Body.patch()
 	return problems
 }
@@ -82,7 +84,7 @@ func (c campaigns) create(ctx context.Context, call *route.Call, in createCampai
 		return shownCampaign{}, err
 	}
 	patch, _ := in.Body.patch()
-	made, err := c.campaigns.Create(ctx, &call.App, svc.CampaignSpec{Environment: in.Body.Environment}.With(patch), by)
+	made, err := c.campaigns.Create(ctx, &call.App, campaign.Spec{Environment: in.Body.Environment}.With(patch), by)
 	if err != nil {
 		return shownCampaign{}, err
 	}
@@ -96,9 +98,9 @@ type updateCampaign struct {
 }
 
 // Check refuses an empty body and invalid ids.
-func (u *updateCampaign) Check(*route.Call) []svc.FieldError {
+func (u *updateCampaign) Check(*route.Call) []domain.FieldError {
 	if reflect.ValueOf(u.Body).IsZero() {
-		return []svc.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, channels, audience, from, subject or another member."}}
+		return []domain.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, channels, audience, from, subject or another member."}}
 	}
 	_, problems := u.Body.patch()
 	return problems
@@ -178,18 +180,18 @@ type decideBody struct {
 }
 
 // Check refuses an unknown verdict, and a return without a reason.
-func (d *decideCampaign) Check(*route.Call) (problems []svc.FieldError) {
+func (d *decideCampaign) Check(*route.Call) (problems []domain.FieldError) {
 	switch {
 	case d.Body.Decision != approve && d.Body.Decision != giveBack:
 		problems = append(problems, api.UnknownWord("decision", "decision", string(d.Body.Decision), api.Words(approve.Values())))
 	case d.Body.Decision == giveBack && d.Body.Reason == "":
-		problems = append(problems, svc.FieldError{Field: "reason", Code: "required", Message: "Say why the campaign is returned."})
+		problems = append(problems, domain.FieldError{Field: "reason", Code: "required", Message: "Say why the campaign is returned."})
 	}
 	if len(d.Body.Reason) > maxReason {
-		problems = append(problems, svc.FieldError{Field: "reason", Code: "too_long", Message: fmt.Sprintf("The reason is longer than %d bytes.", maxReason)})
+		problems = append(problems, domain.FieldError{Field: "reason", Code: "too_long", Message: fmt.Sprintf("The reason is longer than %d bytes.", maxReason)})
 	}
 	if d.Body.Revision == 0 {
-		problems = append(problems, svc.FieldError{Field: "revision", Code: "invalid_value", Message: "Revisions begin with 1."})
+		problems = append(problems, domain.FieldError{Field: "revision", Code: "invalid_value", Message: "Revisions begin with 1."})
 	}
 	return problems
 }
@@ -206,7 +208,7 @@ func (c campaigns) decide(ctx context.Context, call *route.Call, in decideCampai
 		}
 		call.Happened("campaign.approved")
 	}
-	changed, err := c.campaigns.Decide(ctx, call.Ref(), in.ID, in.Body.Revision, svc.CampaignDecision{By: by, Approved: in.Body.Decision == approve, Reason: in.Body.Reason})
+	changed, err := c.campaigns.Decide(ctx, call.Ref(), in.ID, in.Body.Revision, campaign.Decision{By: by, Approved: in.Body.Decision == approve, Reason: in.Body.Reason})
 	if err != nil {
 		return shownCampaign{}, err
 	}
@@ -220,14 +222,14 @@ type controlCampaign struct {
 
 // controlBody is the body of POST …/campaigns/{id}/control.
 type controlBody struct {
-	Action svc.CampaignAction `json:"action" required:"true" doc:"schedule, send, pause, resume or cancel."`
-	At     string             `json:"at" doc:"When a scheduled campaign begins: 2026-12-24T09:00 in the application's time zone, or an instant with a zone."`
+	Action campaign.Action `json:"action" required:"true" doc:"schedule, send, pause, resume or cancel."`
+	At     string          `json:"at" doc:"When a scheduled campaign begins: 2026-12-24T09:00 in the application's time zone, or an instant with a zone."`
 }
 
 // at returns the begin of a scheduled campaign.
-func (b *controlBody) at(call *route.Call) (time.Time, *svc.FieldError) {
-	if (b.At != "") != (b.Action == svc.CampaignSchedule) {
-		return time.Time{}, &svc.FieldError{Field: "at", Code: "required", Message: "The action schedule, and no other, says when the campaign begins."}
+func (b *controlBody) at(call *route.Call) (time.Time, *domain.FieldError) {
+	if (b.At != "") != (b.Action == campaign.Schedule) {
+		return time.Time{}, &domain.FieldError{Field: "at", Code: "required", Message: "The action schedule, and no other, says when the campaign begins."}
 	}
 	if b.At == "" {
 		return time.Time{}, nil
@@ -244,22 +246,22 @@ func (b *controlBody) at(call *route.Call) (time.Time, *svc.FieldError) {
 	}
 	switch {
 	case err != nil:
-		return at, &svc.FieldError{Field: "at", Code: "invalid_value", Message: "It is no time such as 2026-12-24T09:00 or 2026-12-24T09:00:00Z."}
+		return at, &domain.FieldError{Field: "at", Code: "invalid_value", Message: "It is no time such as 2026-12-24T09:00 or 2026-12-24T09:00:00Z."}
 	case !at.After(call.Now):
-		return at, &svc.FieldError{Field: "at", Code: "out_of_range", Message: "It is over; send the campaign instead."}
-	case at.Sub(call.Now) > svc.MaxCampaignAhead:
-		return at, &svc.FieldError{Field: "at", Code: "out_of_range", Message: "A campaign begins within 366 days."}
+		return at, &domain.FieldError{Field: "at", Code: "out_of_range", Message: "It is over; send the campaign instead."}
+	case at.Sub(call.Now) > campaign.MaxCampaignAhead:
+		return at, &domain.FieldError{Field: "at", Code: "out_of_range", Message: "A campaign begins within 366 days."}
 	}
 	return at.UTC().Truncate(time.Millisecond), nil
 }
 
 // Check refuses an unknown action, and times that do not match it.
-func (c *controlCampaign) Check(call *route.Call) []svc.FieldError {
+func (c *controlCampaign) Check(call *route.Call) []domain.FieldError {
 	if to, _ := c.Body.Action.Target(); to == "" {
-		return []svc.FieldError{api.UnknownWord("action", "action", string(c.Body.Action), api.Words(c.Body.Action.Values()))}
+		return []domain.FieldError{api.UnknownWord("action", "action", string(c.Body.Action), api.Words(c.Body.Action.Values()))}
 	}
 	if _, problem := c.Body.at(call); problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	return nil
 }
@@ -282,17 +284,17 @@ func (c campaigns) control(ctx context.Context, call *route.Call, in controlCamp
 }
 
 // ledgerOf returns the kind of ledger entry of an action.
-func ledgerOf(action svc.CampaignAction) svc.LedgerKind {
+func ledgerOf(action campaign.Action) domain.LedgerKind {
 	switch action {
-	case svc.CampaignSchedule:
+	case campaign.Schedule:
 		return "campaign.scheduled"
-	case svc.CampaignSend:
+	case campaign.Send:
 		return "campaign.sent"
-	case svc.CampaignPause:
+	case campaign.Pause:
 		return "campaign.paused"
-	case svc.CampaignResume:
+	case campaign.Resume:
 		return "campaign.resumed"
-	case svc.CampaignCancel:
+	case campaign.Cancel:
 		return "campaign.canceled"
 	}
 	return "campaign.controlled"

@@ -5,7 +5,8 @@ import (
 	"reflect"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -17,48 +18,48 @@ func destinationRoutes(ports Ports) []route.Route {
 	d := destinations{ports.Destinations}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/destinations", Operation: "destinations.list", Module: svc.ModuleDestinations, Scope: svc.ScopeRead, Permission: svc.PermDestinationsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/destinations", Operation: "destinations.list", Module: domain.ModuleDestinations, Scope: domain.ScopeRead, Permission: domain.PermDestinationsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List the destinations that conversions are forwarded to", Handler: route.Typed(d.list),
 		},
 		{
-			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/destinations", Operation: "console.destinations.create", Module: svc.ModuleDestinations, Scope: svc.ScopeWrite, Permission: svc.PermDestinationsWrite, Effect: route.Write, Ledger: "destination.created", Rate: svc.RateDefault,
-			Summary: "Add a destination; the answer shows a webhook's secret once", Status: 201, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(d.create),
+			Surface: route.Console, Method: "POST", Path: "/apps/{org}/{app}/destinations", Operation: "console.destinations.create", Module: domain.ModuleDestinations, Scope: domain.ScopeWrite, Permission: domain.PermDestinationsWrite, Effect: route.Write, Ledger: "destination.created", Rate: domain.RateDefault,
+			Summary: "Add a destination; the answer shows a webhook's secret once", Status: 201, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(d.create),
 		},
 		{
-			Surface: route.Console, Method: "PATCH", Path: "/apps/{org}/{app}/destinations/{id}", Operation: "console.destinations.update", Module: svc.ModuleDestinations, Scope: svc.ScopeWrite, Permission: svc.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.updated", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "PATCH", Path: "/apps/{org}/{app}/destinations/{id}", Operation: "console.destinations.update", Module: domain.ModuleDestinations, Scope: domain.ScopeWrite, Permission: domain.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.updated", Rate: domain.RateDefault,
 			Summary: "Change the name, the mapping, the environments or the settings of a destination, or switch it", Handler: route.Typed(d.update),
 		},
 		{
-			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/destinations/{id}", Operation: "console.destinations.delete", Module: svc.ModuleDestinations, Scope: svc.ScopeWrite, Permission: svc.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.deleted", Rate: svc.RateDefault,
+			Surface: route.Console, Method: "DELETE", Path: "/apps/{org}/{app}/destinations/{id}", Operation: "console.destinations.delete", Module: domain.ModuleDestinations, Scope: domain.ScopeWrite, Permission: domain.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.deleted", Rate: domain.RateDefault,
 			Summary: "Delete a destination and what waits for it", Status: 204, Handler: route.Typed(d.delete),
 		},
 		{
-			Surface: route.Console, Method: "PUT", Path: "/apps/{org}/{app}/destinations/{id}/credential", Operation: "console.destinations.credential", Module: svc.ModuleDestinations, Scope: svc.ScopeWrite, Permission: svc.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.credential_replaced", Rate: svc.RateDefault,
-			Summary: "Replace the credential of a destination; it goes to the vault and is never shown", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(d.credential),
+			Surface: route.Console, Method: "PUT", Path: "/apps/{org}/{app}/destinations/{id}/credential", Operation: "console.destinations.credential", Module: domain.ModuleDestinations, Scope: domain.ScopeWrite, Permission: domain.PermDestinationsWrite, Effect: route.Destructive, Ledger: "destination.credential_replaced", Rate: domain.RateDefault,
+			Summary: "Replace the credential of a destination; it goes to the vault and is never shown", Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(d.credential),
 		},
 	}
 }
 
 // destination is a destination as answers show it.
-type destination struct {
-	ID             string                `json:"id"`
-	Kind           svc.DestinationKind   `json:"kind" open:"true"`
-	KindLabel      string                `json:"kindLabel"`
-	Name           string                `json:"name"`
-	Enabled        bool                  `json:"enabled"`
-	Environments   []string              `json:"environments"`
-	Mapping        []svc.DestinationRule `json:"mapping"`
-	Config         svc.DestinationConfig `json:"config"`
-	HasCredential  bool                  `json:"hasCredential"`
-	LastDispatchAt *route.Time           `json:"lastDispatchAt"`
-	LastError      *string               `json:"lastError" doc:"Why the latest attempt failed; null where it did not."`
-	Waiting        int                   `json:"waiting" doc:"Deliveries that are not over."`
-	CreatedAt      route.Time            `json:"createdAt"`
-	UpdatedAt      route.Time            `json:"updatedAt"`
+type destinationJSON struct {
+	ID             string             `json:"id"`
+	Kind           destination.Kind   `json:"kind" open:"true"`
+	KindLabel      string             `json:"kindLabel"`
+	Name           string             `json:"name"`
+	Enabled        bool               `json:"enabled"`
+	Environments   []string           `json:"environments"`
+	Mapping        []destination.Rule `json:"mapping"`
+	Config         destination.Config `json:"config"`
+	HasCredential  bool               `json:"hasCredential"`
+	LastDispatchAt *route.Time        `json:"lastDispatchAt"`
+	LastError      *string            `json:"lastError" doc:"Why the latest attempt failed; null where it did not."`
+	Waiting        int                `json:"waiting" doc:"Deliveries that are not over."`
+	CreatedAt      route.Time         `json:"createdAt"`
+	UpdatedAt      route.Time         `json:"updatedAt"`
 }
 
-func destinationOf(d *svc.Destination, state svc.DestinationState) destination {
-	row := destination{
+func destinationOf(d *destination.Destination, state destination.State) destinationJSON {
+	row := destinationJSON{
 		ID: d.ID, Kind: d.Kind, KindLabel: d.Kind.Label(), Name: d.Name, Enabled: d.Enabled, Environments: d.Environments, Mapping: d.Mapping, Config: d.Config,
 		HasCredential: d.HasCredential(), LastError: api.OrNull(state.LastError), Waiting: state.Waiting, CreatedAt: route.Time(d.CreatedAt), UpdatedAt: route.Time(d.UpdatedAt),
 	}
@@ -73,21 +74,21 @@ type listDestinations struct {
 	api.Paging
 }
 
-func (d destinations) list(ctx context.Context, call *route.Call, in listDestinations) (svc.Page[destination], error) {
+func (d destinations) list(ctx context.Context, call *route.Call, in listDestinations) (domain.Page[destinationJSON], error) {
 	all, states, err := d.destinations.List(ctx, call.Ref())
 	if err != nil {
-		return svc.Page[destination]{}, err
+		return domain.Page[destinationJSON]{}, err
 	}
-	rows := make([]destination, len(all))
+	rows := make([]destinationJSON, len(all))
 	for i := range all {
 		rows[i] = destinationOf(&all[i], states[i])
 	}
-	return api.PageOfAll(call, rows, in.Paging, func(row destination) string { return row.ID })
+	return api.PageOfAll(call, rows, in.Paging, func(row destinationJSON) string { return row.ID })
 }
 
 // createdDestination shows the secret of a webhook once.
 type createdDestination struct {
-	destination
+	destinationJSON
 	Secret *string `json:"secret" doc:"What signs the requests to a webhook; it is shown this once, and only where none was given."`
 }
 
@@ -98,17 +99,17 @@ type createDestination struct {
 
 // newDestination is the body of POST …/destinations.
 type newDestination struct {
-	Kind         svc.DestinationKind    `json:"kind" required:"true"`
-	Name         string                 `json:"name" required:"true" doc:"The name that people read."`
-	Enabled      *bool                  `json:"enabled" doc:"Whether conversions are forwarded; true where it is absent."`
-	Environments []string               `json:"environments" doc:"The environments whose events are forwarded; production where it is absent."`
-	Mapping      *[]svc.DestinationRule `json:"mapping" doc:"Which events are forwarded, and as what; at most 200, one for an event."`
-	Config       *svc.DestinationConfig `json:"config"`
-	Credential   *string                `json:"credential" doc:"What the destination is reached with; a webhook without one gets a new secret. It is never shown."`
+	Kind         destination.Kind    `json:"kind" required:"true"`
+	Name         string              `json:"name" required:"true" doc:"The name that people read."`
+	Enabled      *bool               `json:"enabled" doc:"Whether conversions are forwarded; true where it is absent."`
+	Environments []string            `json:"environments" doc:"The environments whose events are forwarded; production where it is absent."`
+	Mapping      *[]destination.Rule `json:"mapping" doc:"Which events are forwarded, and as what; at most 200, one for an event."`
+	Config       *destination.Config `json:"config"`
+	Credential   *string             `json:"credential" doc:"What the destination is reached with; a webhook without one gets a new secret. It is never shown."`
 }
 
 func (d destinations) create(ctx context.Context, call *route.Call, in createDestination) (createdDestination, error) {
-	spec := svc.DestinationSpec{Kind: in.Body.Kind, Name: in.Body.Name, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Environments: in.Body.Environments}
+	spec := destination.Spec{Kind: in.Body.Kind, Name: in.Body.Name, Enabled: in.Body.Enabled == nil || *in.Body.Enabled, Environments: in.Body.Environments}
 	if in.Body.Mapping != nil {
 		spec.Mapping = *in.Body.Mapping
 	}
@@ -123,44 +124,44 @@ func (d destinations) create(ctx context.Context, call *route.Call, in createDes
 		return createdDestination{}, err
 	}
 	call.Created("/apps/" + call.Ref().String() + "/destinations/" + made.ID)
-	return createdDestination{destinationOf(&made, svc.DestinationState{}), api.OrNull(secret.Reveal())}, nil
+	return createdDestination{destinationOf(&made, destination.State{}), api.OrNull(secret.Reveal())}, nil
 }
 
 // mayForward refuses a destination that receives personal data if the caller may not see that data.
-func mayForward(call *route.Call, spec svc.DestinationSpec) error {
+func mayForward(call *route.Call, spec destination.Spec) error {
 	spec.Normalize()
-	if fields := spec.Config.PersonFields; call.Grant.May(svc.PermPeoplePIIRead) || fields == "" || fields == svc.PersonNone {
+	if fields := spec.Config.PersonFields; call.Grant.May(domain.PermPeoplePIIRead) || fields == "" || fields == destination.PersonNone {
 		return nil
 	}
-	return &svc.Error{
-		Code: svc.CodeForbidden, Reason: "personal_data", Required: &svc.Required{Permission: svc.PermPeoplePIIRead},
+	return &domain.Error{
+		Code: domain.CodeForbidden, Reason: "personal_data", Required: &domain.Required{Permission: domain.PermPeoplePIIRead},
 		Message: "The destination is sent personal fields, which are masked to you; it needs people.pii.read. Set config.personFields to none.",
 	}
 }
 
 // mayChange refuses a change of a destination that receives, or would receive, personal data if the caller may not see
 // it. Otherwise the caller could change the address to their own.
-func (d destinations) mayChange(ctx context.Context, call *route.Call, id string, patch svc.DestinationPatch) error {
-	if call.Grant.May(svc.PermPeoplePIIRead) {
+func (d destinations) mayChange(ctx context.Context, call *route.Call, id string, patch destination.Patch) error {
+	if call.Grant.May(domain.PermPeoplePIIRead) {
 		return nil
 	}
 	all, _, err := d.destinations.List(ctx, call.Ref())
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(all, func(one svc.Destination) bool { return one.ID == id })
+	at := slices.IndexFunc(all, func(one destination.Destination) bool { return one.ID == id })
 	if at < 0 {
-		return svc.NotFound("destination")
+		return domain.NotFound("destination")
 	}
 	return mayForward(call, all[at].With(patch))
 }
 
 // secretOf returns a credential of a body, empty if it has none.
-func secretOf(text *string) svc.Secret {
+func secretOf(text *string) domain.Secret {
 	if text == nil {
 		return ""
 	}
-	return svc.Secret(*text)
+	return domain.Secret(*text)
 }
 
 type destinationPath struct {
@@ -175,30 +176,30 @@ type updateDestination struct {
 
 // destinationPatch is the body of PATCH …/destinations/{id}; absent fields stay unchanged.
 type destinationPatch struct {
-	Name         *string                `json:"name"`
-	Enabled      *bool                  `json:"enabled" doc:"A destination that is switched off is sent nothing; what waits for it is parked."`
-	Environments *[]string              `json:"environments"`
-	Mapping      *[]svc.DestinationRule `json:"mapping" doc:"The whole mapping."`
-	Config       *svc.DestinationConfig `json:"config" doc:"All settings."`
+	Name         *string             `json:"name"`
+	Enabled      *bool               `json:"enabled" doc:"A destination that is switched off is sent nothing; what waits for it is parked."`
+	Environments *[]string           `json:"environments"`
+	Mapping      *[]destination.Rule `json:"mapping" doc:"The whole mapping."`
+	Config       *destination.Config `json:"config" doc:"All settings."`
 }
 
 // Check refuses an empty body.
-func (u *updateDestination) Check(*route.Call) []svc.FieldError {
+func (u *updateDestination) Check(*route.Call) []domain.FieldError {
 	if reflect.ValueOf(u.Body).IsZero() {
-		return []svc.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, enabled, environments, mapping or config."}}
+		return []domain.FieldError{{Code: "empty_body", Message: "The body changes nothing; send name, enabled, environments, mapping or config."}}
 	}
 	return nil
 }
 
-func (d destinations) update(ctx context.Context, call *route.Call, in updateDestination) (destination, error) {
-	if err := d.mayChange(ctx, call, in.ID, svc.DestinationPatch(in.Body)); err != nil {
-		return destination{}, err
+func (d destinations) update(ctx context.Context, call *route.Call, in updateDestination) (destinationJSON, error) {
+	if err := d.mayChange(ctx, call, in.ID, destination.Patch(in.Body)); err != nil {
+		return destinationJSON{}, err
 	}
-	changed, err := d.destinations.Update(ctx, &call.App, in.ID, svc.DestinationPatch(in.Body))
+	changed, err := d.destinations.Update(ctx, &call.App, in.ID, destination.Patch(in.Body))
 	if err != nil {
-		return destination{}, err
+		return destinationJSON{}, err
 	}
-	return destinationOf(&changed, svc.DestinationState{}), nil
+	return destinationOf(&changed, destination.State{}), nil
 }
 
 func (d destinations) delete(ctx context.Context, call *route.Call, in destinationPath) (route.Empty, error) {
@@ -224,7 +225,7 @@ type keptCredential struct {
 }
 
 func (d destinations) credential(ctx context.Context, call *route.Call, in putCredential) (keptCredential, error) {
-	if err := d.mayChange(ctx, call, in.ID, svc.DestinationPatch{}); err != nil {
+	if err := d.mayChange(ctx, call, in.ID, destination.Patch{}); err != nil {
 		return keptCredential{}, err
 	}
 	changed, secret, err := d.destinations.SetCredential(ctx, call.Ref(), in.ID, secretOf(in.Body.Credential))
@@ -232,8 +233,8 @@ func (d destinations) credential(ctx context.Context, call *route.Call, in putCr
 		return keptCredential{}, err
 	}
 	kept := keptCredential{HasCredential: changed.HasCredential(), Secret: api.OrNull(secret.Reveal())}
-	if changed.Kind == svc.DestinationWebhook {
-		until := changed.UpdatedAt.Add(svc.SecretRotation)
+	if changed.Kind == destination.Webhook {
+		until := changed.UpdatedAt.Add(destination.SecretRotation)
 		kept.RotatesUntil = route.TimeOf(&until)
 	}
 	return kept, nil

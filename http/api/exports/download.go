@@ -12,7 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/export"
 	"svc/http/route"
 )
 
@@ -22,14 +23,14 @@ type Links struct{ Key []byte }
 
 // fileLink contains the fields of a link.
 type fileLink struct {
-	app            svc.AppRef
+	app            domain.AppRef
 	id, run, until string
 	// person is the id of the person that received the link.
 	person string
 }
 
 // path returns the path of a link to a file.
-func (l Links) path(e *svc.Export, person string, until time.Time) string {
+func (l Links) path(e *export.Export, person string, until time.Time) string {
 	link := fileLink{e.App, e.ID, strconv.FormatUint(uint64(e.Run), 10), strconv.FormatInt(until.Unix(), 10), person}
 	return fmt.Sprintf("/exports/%s/%s/%s?run=%s&until=%s&for=%s&code=%s", e.App.Org, e.App.App, e.ID, link.run, link.until, person, l.code(link))
 }
@@ -43,7 +44,7 @@ func (l Links) code(link fileLink) string {
 // open returns the fields of a request's link, and whether its code is valid and it has not ended.
 func (l Links) open(r *http.Request, now time.Time) (link fileLink, ok bool) {
 	query := r.URL.Query()
-	link = fileLink{svc.AppRef{Org: r.PathValue("org"), App: r.PathValue("app")}, r.PathValue("id"), query.Get("run"), query.Get("until"), query.Get("for")}
+	link = fileLink{domain.AppRef{Org: r.PathValue("org"), App: r.PathValue("app")}, r.PathValue("id"), query.Get("run"), query.Get("until"), query.Get("for")}
 	end, err := strconv.ParseInt(link.until, 10, 64)
 	good := hmac.Equal([]byte(query.Get("code")), []byte(l.code(link)))
 	return link, good && err == nil && now.Before(time.Unix(end, 0))
@@ -76,7 +77,7 @@ func Downloads(ports Ports) []route.Route {
 
 // errNoFile answers both requests without a valid link and requests for removed files: callers cannot distinguish the
 // two.
-func errNoFile() error { return svc.NotFound("file") }
+func errNoFile() error { return domain.NotFound("file") }
 
 func (d *downloads) serve(w *route.Response, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), downloadTime)
@@ -93,7 +94,7 @@ func (d *downloads) serve(w *route.Response, r *http.Request) {
 	case d.places <- struct{}{}:
 		defer func() { <-d.places }()
 	default:
-		w.Refuse(r, &svc.Error{Code: svc.CodeRateLimited, RetryAfter: 10 * time.Second, Message: "Other files are being fetched; come back."}, nil)
+		w.Refuse(r, &domain.Error{Code: domain.CodeRateLimited, RetryAfter: 10 * time.Second, Message: "Other files are being fetched; come back."}, nil)
 		return
 	}
 	file, err := d.Files.OpenExport(ctx, &export)
@@ -106,34 +107,34 @@ func (d *downloads) serve(w *route.Response, r *http.Request) {
 }
 
 // found returns the export of a valid link.
-func (d *downloads) found(ctx context.Context, r *http.Request, now time.Time) (svc.Export, error) {
+func (d *downloads) found(ctx context.Context, r *http.Request, now time.Time) (export.Export, error) {
 	link, good := d.Links.open(r, now)
 	if !good {
-		return svc.Export{}, errNoFile()
+		return export.Export{}, errNoFile()
 	}
 	app, grant, err := d.Access.Reads(ctx, link.app, link.person)
-	if svc.CodeOf(err) == svc.CodeNotFound {
-		return svc.Export{}, errNoFile()
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return export.Export{}, errNoFile()
 	}
 	if err != nil {
-		return svc.Export{}, err
+		return export.Export{}, err
 	}
-	export, err := d.Exports.Export(ctx, link.app, link.id)
+	e, err := d.Exports.Export(ctx, link.app, link.id)
 	switch {
-	case svc.CodeOf(err) == svc.CodeNotFound:
+	case domain.CodeOf(err) == domain.CodeNotFound:
 		err = errNoFile()
-	case err == nil && (strconv.FormatUint(uint64(export.Run), 10) != link.run || export.Status != svc.ExportReady || !now.Before(export.ExpiresAt()) || !mayFetch(&app, &grant, &export)):
+	case err == nil && (strconv.FormatUint(uint64(e.Run), 10) != link.run || e.Status != export.Ready || !now.Before(e.ExpiresAt()) || !mayFetch(&app, &grant, &e)):
 		err = errNoFile()
 	}
-	return export, err
+	return e, err
 }
 
 // send sends a file. If reading the file fails, send aborts the transfer, so that the client does not take it for
 // complete. It also aborts if the file is withdrawn during the transfer.
-func (d *downloads) send(w *route.Response, r *http.Request, export *svc.Export, file io.Reader) {
-	kinds := map[svc.ExportFormat]string{svc.ExportNDJSON: "application/x-ndjson", svc.ExportCSV: "text/csv; charset=utf-8", svc.ExportParquet: "application/vnd.apache.parquet"}
-	w.Header().Set("Content-Type", kinds[export.Format])
-	name := fmt.Sprintf("%s-%s-%s.%s", export.App.App, export.Kind, export.At.Format("20060102-150405"), export.Format)
+func (d *downloads) send(w *route.Response, r *http.Request, e *export.Export, file io.Reader) {
+	kinds := map[export.Format]string{export.NDJSON: "application/x-ndjson", export.CSV: "text/csv; charset=utf-8", export.Parquet: "application/vnd.apache.parquet"}
+	w.Header().Set("Content-Type", kinds[e.Format])
+	name := fmt.Sprintf("%s-%s-%s.%s", e.App.App, e.Kind, e.At.Format("20060102-150405"), e.Format)
 	w.Header().Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
 	controller := http.NewResponseController(w)
 	buffer := make([]byte, downloadPart)
@@ -152,8 +153,8 @@ func (d *downloads) send(w *route.Response, r *http.Request, export *svc.Export,
 		}
 		if now := d.Now(); err == nil && now.Sub(checked) > time.Second {
 			checked = now
-			var present svc.Export
-			if present, err = d.Exports.Export(r.Context(), export.App, export.ID); err == nil && (present.Run != export.Run || present.Status == svc.ExportWithdrawn) {
+			var present export.Export
+			if present, err = d.Exports.Export(r.Context(), e.App, e.ID); err == nil && (present.Run != e.Run || present.Status == export.Withdrawn) {
 				err = errNoFile()
 			}
 		}

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -15,22 +16,22 @@ import (
 // Flags stores the flags of applications.
 type Flags interface {
 	// List returns all flags of an application, including archived ones.
-	List(ctx context.Context, ref svc.AppRef) ([]svc.Flag, error)
+	List(ctx context.Context, ref domain.AppRef) ([]flag.Flag, error)
 	// Get fails with not_found if no flag has the key.
-	Get(ctx context.Context, ref svc.AppRef, key string) (svc.Flag, error)
+	Get(ctx context.Context, ref domain.AppRef, key string) (flag.Flag, error)
 	// Put creates or replaces a flag by a valid definition; with ifMatch only if the flag has that version. action
 	// describes the change.
-	Put(ctx context.Context, ref svc.AppRef, key string, spec *svc.FlagSpec, ifMatch *uint64, by svc.LedgerActor) (flag svc.Flag, action string, err error)
+	Put(ctx context.Context, ref domain.AppRef, key string, spec *flag.Spec, ifMatch *uint64, by domain.LedgerActor) (flag flag.Flag, action string, err error)
 	// Archive ends the evaluation of a flag. It fails with conflict if the flag is archived already.
-	Archive(ctx context.Context, ref svc.AppRef, key string, ifMatch *uint64, by svc.LedgerActor) (svc.Flag, error)
+	Archive(ctx context.Context, ref domain.AppRef, key string, ifMatch *uint64, by domain.LedgerActor) (flag.Flag, error)
 	// History returns the versions of a flag, the newest first.
-	History(ctx context.Context, ref svc.AppRef, key string) ([]svc.FlagChange, error)
+	History(ctx context.Context, ref domain.AppRef, key string) ([]flag.Change, error)
 }
 
 // Readings reads the counts of flag evaluations.
 type Readings interface {
 	// FlagReadings returns the counts for the flags of an environment, by key.
-	FlagReadings(ctx context.Context, environment uint64, now time.Time) (map[string]svc.FlagReading, error)
+	FlagReadings(ctx context.Context, environment uint64, now time.Time) (map[string]flag.Reading, error)
 }
 
 // flags serves the routes of flags.
@@ -43,23 +44,23 @@ func flagRoutes(ports Ports) []route.Route {
 	f := flags{ports.Flags, ports.Readings}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags", Operation: "flags.list", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags", Operation: "flags.list", Module: domain.ModuleFlags, Scope: domain.ScopeRead, Permission: domain.PermFlagsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "List flags", Handler: route.Typed(f.list),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.get", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.get", Module: domain.ModuleFlags, Scope: domain.ScopeRead, Permission: domain.PermFlagsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "One flag; its ETag is for If-Match", Handler: route.Typed(f.get),
 		},
 		{
-			Surface: route.Manage, Method: "PUT", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.put", Module: svc.ModuleFlags, Scope: svc.ScopeWrite, Permission: svc.PermFlagsWrite, Effect: route.Destructive, Ledger: "flag.updated", Rate: svc.RateDefault,
-			Summary: "Create a flag, or replace its whole definition; an archived one is restored", Status: 200, Also: 201, Codes: []svc.Code{svc.CodePrecondition}, Handler: route.Typed(f.put),
+			Surface: route.Manage, Method: "PUT", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.put", Module: domain.ModuleFlags, Scope: domain.ScopeWrite, Permission: domain.PermFlagsWrite, Effect: route.Destructive, Ledger: "flag.updated", Rate: domain.RateDefault,
+			Summary: "Create a flag, or replace its whole definition; an archived one is restored", Status: 200, Also: 201, Codes: []domain.Code{domain.CodePrecondition}, Handler: route.Typed(f.put),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.archive", Module: svc.ModuleFlags, Scope: svc.ScopeWrite, Permission: svc.PermFlagsWrite, Effect: route.Destructive, Ledger: "flag.archived", Rate: svc.RateDefault,
-			Summary: "Archive a flag: its evaluation ends, its history is kept", Codes: []svc.Code{svc.CodeConflict, svc.CodePrecondition}, Handler: route.Typed(f.archive),
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/flags/{key}", Operation: "flags.archive", Module: domain.ModuleFlags, Scope: domain.ScopeWrite, Permission: domain.PermFlagsWrite, Effect: route.Destructive, Ledger: "flag.archived", Rate: domain.RateDefault,
+			Summary: "Archive a flag: its evaluation ends, its history is kept", Codes: []domain.Code{domain.CodeConflict, domain.CodePrecondition}, Handler: route.Typed(f.archive),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags/{key}/history", Operation: "flags.history", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags/{key}/history", Operation: "flags.history", Module: domain.ModuleFlags, Scope: domain.ScopeRead, Permission: domain.PermFlagsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "The versions of a flag: who, when, before and after", Handler: route.Typed(f.history),
 		},
 	}
@@ -77,16 +78,16 @@ type switchState struct {
 type flagDefinition struct {
 	Name          string                 `json:"name"`
 	Description   string                 `json:"description"`
-	Kind          svc.FlagKind           `json:"kind"`
-	Variants      []svc.FlagVariant      `json:"variants"`
-	Rules         []svc.FlagRule         `json:"rules"`
+	Kind          flag.Kind              `json:"kind"`
+	Variants      []flag.Variant         `json:"variants"`
+	Rules         []flag.Rule            `json:"rules"`
 	Environments  map[string]switchState `json:"environments" doc:"Every environment of the application by its slug."`
 	BucketBy      string                 `json:"bucketBy"`
-	Prerequisites []svc.FlagPrerequisite `json:"prerequisites"`
+	Prerequisites []flag.Prerequisite    `json:"prerequisites"`
 }
 
 // definitionOf shows a definition with all environments of an application.
-func definitionOf(app *svc.Application, spec *svc.FlagSpec) flagDefinition {
+func definitionOf(app *domain.Application, spec *flag.Spec) flagDefinition {
 	shown := flagDefinition{
 		Name: spec.Name, Description: spec.Description, Kind: spec.Kind, Variants: spec.Variants, Rules: spec.Rules, BucketBy: spec.BucketBy, Prerequisites: spec.Prerequisites,
 		Environments: map[string]switchState{},
@@ -99,7 +100,7 @@ func definitionOf(app *svc.Application, spec *svc.FlagSpec) flagDefinition {
 }
 
 // flag is a flag as answers show it.
-type flag struct {
+type flagJSON struct {
 	Key string `json:"key"`
 	flagDefinition
 	Archived  bool       `json:"archived"`
@@ -108,13 +109,13 @@ type flag struct {
 	UpdatedAt route.Time `json:"updatedAt"`
 }
 
-func flagOf(app *svc.Application, f *svc.Flag) flag {
-	return flag{f.Key, definitionOf(app, &f.FlagSpec), f.Archived, f.Version, route.Time(f.CreatedAt), route.Time(f.UpdatedAt)}
+func flagOf(app *domain.Application, f *flag.Flag) flagJSON {
+	return flagJSON{f.Key, definitionOf(app, &f.Spec), f.Archived, f.Version, route.Time(f.CreatedAt), route.Time(f.UpdatedAt)}
 }
 
 // flagRow is a flag in a list.
 type flagRow struct {
-	flag
+	flagJSON
 	Spark           []uint64    `json:"spark" observed:"true" doc:"Evaluations of each of the last seven days in the environment, the oldest first."`
 	LastEvaluatedAt *route.Time `json:"lastEvaluatedAt" observed:"true" doc:"The last day with an evaluation, of the last 30."`
 	Stale           *string     `json:"stale" observed:"true" doc:"unused: not evaluated for 30 days. settled: everyone was served one variant for 30 days." enum:"unused,settled"`
@@ -130,7 +131,7 @@ type listFlags struct {
 
 // flagPage is the answer of …/flags.
 type flagPage struct {
-	svc.Page[flagRow]
+	domain.Page[flagRow]
 	Environment string `json:"environment"`
 }
 
@@ -140,7 +141,7 @@ func (f flags) list(ctx context.Context, call *route.Call, in listFlags) (flagPa
 		return flagPage{}, err
 	}
 	text := strings.ToLower(in.Q)
-	all = slices.DeleteFunc(all, func(one svc.Flag) bool {
+	all = slices.DeleteFunc(all, func(one flag.Flag) bool {
 		found := strings.Contains(one.Key, text) || strings.Contains(strings.ToLower(one.Name), text) || strings.Contains(strings.ToLower(one.Description), text)
 		return one.Archived && !in.IncludeArchived || !found
 	})
@@ -148,9 +149,9 @@ func (f flags) list(ctx context.Context, call *route.Call, in listFlags) (flagPa
 	if err != nil {
 		return flagPage{}, err
 	}
-	rows := api.Convert(all, func(one *svc.Flag) flagRow {
+	rows := api.Convert(all, func(one *flag.Flag) flagRow {
 		reading := readings[one.Key]
-		row := flagRow{flag: flagOf(&call.App, one), Spark: reading.Spark[:], Stale: api.OrNull(reading.Stale(one, call.Now))}
+		row := flagRow{flagJSON: flagOf(&call.App, one), Spark: reading.Spark[:], Stale: api.OrNull(reading.Stale(one, call.Now))}
 		if !reading.LastEvaluatedAt.IsZero() {
 			row.LastEvaluatedAt = route.TimeOf(&reading.LastEvaluatedAt)
 		}
@@ -166,10 +167,10 @@ type flagPath struct {
 	Key string `path:"key" doc:"The flag's key."`
 }
 
-func (f flags) get(ctx context.Context, call *route.Call, in flagPath) (flag, error) {
+func (f flags) get(ctx context.Context, call *route.Call, in flagPath) (flagJSON, error) {
 	found, err := f.flags.Get(ctx, call.Ref(), in.Key)
 	if err != nil {
-		return flag{}, err
+		return flagJSON{}, err
 	}
 	call.Tag(found.Version)
 	return flagOf(&call.App, &found), nil
@@ -177,19 +178,19 @@ func (f flags) get(ctx context.Context, call *route.Call, in flagPath) (flag, er
 
 type putFlag struct {
 	flagPath
-	Body svc.FlagSpec `body:"json"`
+	Body flag.Spec `body:"json"`
 }
 
 // Check applies the rules of flags that do not depend on other flags.
-func (p *putFlag) Check(call *route.Call) []svc.FieldError {
+func (p *putFlag) Check(call *route.Call) []domain.FieldError {
 	problems := p.Body.Validate(environments(&call.App))
-	if problem := svc.CheckFlagKey(call.Param("key")); problem != nil {
-		problems = append([]svc.FieldError{*problem}, problems...)
+	if problem := flag.CheckFlagKey(call.Param("key")); problem != nil {
+		problems = append([]domain.FieldError{*problem}, problems...)
 	}
 	return problems
 }
 
-func environments(app *svc.Application) (slugs []string) {
+func environments(app *domain.Application) (slugs []string) {
 	for _, environment := range app.Environments {
 		slugs = append(slugs, environment.Slug)
 	}
@@ -200,27 +201,27 @@ func environments(app *svc.Application) (slugs []string) {
 // exist.
 func (f flags) present(ctx context.Context, call *route.Call, key string) (*uint64, error) {
 	found, err := f.flags.Get(ctx, call.Ref(), key)
-	if err != nil && svc.CodeOf(err) != svc.CodeNotFound {
+	if err != nil && domain.CodeOf(err) != domain.CodeNotFound {
 		return nil, err
 	}
 	return call.IfMatch(found.Version)
 }
 
-func (f flags) put(ctx context.Context, call *route.Call, in putFlag) (flag, error) {
+func (f flags) put(ctx context.Context, call *route.Call, in putFlag) (flagJSON, error) {
 	ifMatch, err := f.present(ctx, call, in.Key)
 	if err != nil {
-		return flag{}, err
+		return flagJSON{}, err
 	}
 	in.Body.Normalise()
 	changed, action, err := f.flags.Put(ctx, call.Ref(), in.Key, &in.Body, ifMatch, actorOf(call))
 	if err != nil {
-		return flag{}, err
+		return flagJSON{}, err
 	}
 	switch action {
-	case svc.FlagCreated:
+	case flag.Created:
 		call.Answer(http.StatusCreated)
 		call.Created("/apps/" + call.Ref().String() + "/flags/" + changed.Key)
-	case svc.FlagRestored:
+	case flag.Restored:
 		call.Happened("flag.restored")
 	}
 	call.About(changed.Key)
@@ -228,14 +229,14 @@ func (f flags) put(ctx context.Context, call *route.Call, in putFlag) (flag, err
 	return flagOf(&call.App, &changed), nil
 }
 
-func (f flags) archive(ctx context.Context, call *route.Call, in flagPath) (flag, error) {
+func (f flags) archive(ctx context.Context, call *route.Call, in flagPath) (flagJSON, error) {
 	ifMatch, err := f.present(ctx, call, in.Key)
 	if err != nil {
-		return flag{}, err
+		return flagJSON{}, err
 	}
 	changed, err := f.flags.Archive(ctx, call.Ref(), in.Key, ifMatch, actorOf(call))
 	if err != nil {
-		return flag{}, err
+		return flagJSON{}, err
 	}
 	call.About(changed.Key)
 	call.Tag(changed.Version)
@@ -243,22 +244,22 @@ func (f flags) archive(ctx context.Context, call *route.Call, in flagPath) (flag
 }
 
 // actorOf returns the member that makes a call.
-func actorOf(call *route.Call) svc.LedgerActor {
+func actorOf(call *route.Call) domain.LedgerActor {
 	if user := call.Grant.Token.User; user != nil {
-		return svc.LedgerActor{ID: user.ID, Name: user.Name}
+		return domain.LedgerActor{ID: user.ID, Name: user.Name}
 	}
-	return svc.LedgerActor{}
+	return domain.LedgerActor{}
 }
 
 // flagChange is one version of a flag.
 type flagChange struct {
-	Version  uint64          `json:"version"`
-	At       route.Time      `json:"at"`
-	By       svc.LedgerActor `json:"by"`
-	Action   string          `json:"action" enum:"created,updated,archived,restored"`
-	Restored bool            `json:"restored" doc:"Whether the change brought an archived flag back."`
-	Before   *flagDefinition `json:"before" doc:"The definition before; null for the first version."`
-	After    flagDefinition  `json:"after"`
+	Version  uint64             `json:"version"`
+	At       route.Time         `json:"at"`
+	By       domain.LedgerActor `json:"by"`
+	Action   string             `json:"action" enum:"created,updated,archived,restored"`
+	Restored bool               `json:"restored" doc:"Whether the change brought an archived flag back."`
+	Before   *flagDefinition    `json:"before" doc:"The definition before; null for the first version."`
+	After    flagDefinition     `json:"after"`
 }
 
 type flagHistory struct {
@@ -266,21 +267,21 @@ type flagHistory struct {
 	api.Paging
 }
 
-func (f flags) history(ctx context.Context, call *route.Call, in flagHistory) (svc.Page[flagChange], error) {
+func (f flags) history(ctx context.Context, call *route.Call, in flagHistory) (domain.Page[flagChange], error) {
 	changes, err := f.flags.History(ctx, call.Ref(), in.Key)
 	if err != nil {
-		return svc.Page[flagChange]{}, err
+		return domain.Page[flagChange]{}, err
 	}
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
-		return svc.Page[flagChange]{}, err
+		return domain.Page[flagChange]{}, err
 	}
 	if keyset != nil {
-		changes = slices.DeleteFunc(changes, func(c svc.FlagChange) bool { return versionKey(c.Version) >= keyset[0] })
+		changes = slices.DeleteFunc(changes, func(c flag.Change) bool { return versionKey(c.Version) >= keyset[0] })
 	}
 	limit := min(int(in.Limit), len(changes))
-	rows := api.Convert(changes[:limit], func(c *svc.FlagChange) flagChange {
-		shown := flagChange{Version: c.Version, At: route.Time(c.At), By: c.By, Action: c.Action, Restored: c.Action == svc.FlagRestored, After: definitionOf(&call.App, &c.After)}
+	rows := api.Convert(changes[:limit], func(c *flag.Change) flagChange {
+		shown := flagChange{Version: c.Version, At: route.Time(c.At), By: c.By, Action: c.Action, Restored: c.Action == flag.Restored, After: definitionOf(&call.App, &c.After)}
 		if c.Before != nil {
 			before := definitionOf(&call.App, c.Before)
 			shown.Before = &before

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -17,9 +18,9 @@ func versionKey(version uint64) string { return fmt.Sprintf("%020d", version) }
 // Previews evaluates flags as this node does.
 type Previews interface {
 	// Set returns the flags of an application in an environment; it is never nil.
-	Set(ref svc.AppRef, environment string) *svc.FlagSet
+	Set(ref domain.AppRef, environment string) *flag.Set
 	// Known reads the profile of a person. It returns nil if the person has no profile.
-	Known(ctx context.Context, environment uint64, distinctID string) *svc.FlagPerson
+	Known(ctx context.Context, environment uint64, distinctID string) *flag.Person
 }
 
 type previews struct {
@@ -30,7 +31,7 @@ type previews struct {
 func previewRoutes(ports Ports) []route.Route {
 	p := previews{ports.Previews, ports.Flags}
 	return []route.Route{{
-		Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/flags/{key}/preview", Operation: "flags.preview", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateDefault,
+		Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/flags/{key}/preview", Operation: "flags.preview", Module: domain.ModuleFlags, Scope: domain.ScopeRead, Permission: domain.PermFlagsRead, Effect: route.Read, Rate: domain.RateDefault,
 		Summary: "What a context gets of a flag, and by which rule; nothing is counted", Handler: route.Typed(p.preview),
 	}}
 }
@@ -46,9 +47,9 @@ type previewFlag struct {
 }
 
 // Check refuses a person without an id.
-func (p *previewFlag) Check(*route.Call) []svc.FieldError {
+func (p *previewFlag) Check(*route.Call) []domain.FieldError {
 	if p.Body.DistinctID == "" {
-		return []svc.FieldError{{Field: "distinctId", Code: "required", Message: "The field distinctId is required."}}
+		return []domain.FieldError{{Field: "distinctId", Code: "required", Message: "The field distinctId is required."}}
 	}
 	return nil
 }
@@ -65,7 +66,7 @@ type previewed struct {
 	Enabled     bool                `json:"enabled"`
 	Variant     *string             `json:"variant"`
 	Value       route.Nullable[any] `json:"value"`
-	Reason      svc.FlagReason      `json:"reason" open:"true"`
+	Reason      flag.Reason         `json:"reason" open:"true"`
 	RuleID      *string             `json:"ruleId"`
 	Rules       []ruleVerdict       `json:"rules" doc:"How the rules were judged, up to the one that decided."`
 	BucketedBy  string              `json:"bucketedBy" doc:"The id whose share of the rollout counts."`
@@ -77,17 +78,17 @@ type previewed struct {
 // mayPreview refuses the preview of a flag if its rules, or the rules of the flags that it depends on, read data that
 // is masked for the caller. Previews for one person after the other would reveal the values.
 func (p previews) mayPreview(ctx context.Context, call *route.Call, key string) error {
-	if call.Grant.May(svc.PermPeoplePIIRead) {
+	if call.Grant.May(domain.PermPeoplePIIRead) {
 		return nil
 	}
-	question := svc.PersonalQuestion{Fields: call.App.Personal()}
+	question := domain.PersonalQuestion{Fields: call.App.Personal()}
 	keys := []string{key}
 	for i := 0; i < len(keys); i++ {
 		flag, err := p.flags.Get(ctx, call.Ref(), keys[i])
 		if err != nil {
 			return err
 		}
-		definition, err := json.Marshal(flag.FlagSpec)
+		definition, err := json.Marshal(flag.Spec)
 		if err != nil {
 			return fmt.Errorf("encoding a flag: %w", err)
 		}
@@ -107,20 +108,20 @@ func (p previews) preview(ctx context.Context, call *route.Call, in previewFlag)
 	set := p.previews.Set(call.Ref(), in.Env.Slug)
 	entry := set.Entry(in.Key)
 	if entry == nil {
-		return previewed{}, svc.NotFound("flag")
+		return previewed{}, domain.NotFound("flag")
 	}
 	if err := p.mayPreview(ctx, call, in.Key); err != nil {
 		return previewed{}, err
 	}
-	var who svc.FlagContext
+	var who flag.Context
 	who.Reset(set, call.Now)
 	encoded, err := json.Marshal(in.Body.Context)
 	if err != nil {
 		return previewed{}, fmt.Errorf("encoding the context: %w", err)
 	}
-	svc.ReadObject(encoded, func(name string, value svc.FlagValue) bool { who.Set(name, value); return true })
+	flag.ReadObject(encoded, func(name string, value flag.Value) bool { who.Set(name, value); return true })
 	who.Identify(in.Body.DistinctID, in.Body.AnonymousID)
-	if set.Personal() && call.App.Has(svc.ModulePeople) {
+	if set.Personal() && call.App.Has(domain.ModulePeople) {
 		who.Know(p.previews.Known(ctx, in.Env.Number, in.Body.DistinctID))
 	}
 	outcome := set.Evaluate(entry, &who)
@@ -128,10 +129,10 @@ func (p previews) preview(ctx context.Context, call *route.Call, in previewFlag)
 		Key: in.Key, Enabled: outcome.Enabled(), Reason: outcome.Reason(), RuleID: api.OrNull(outcome.Rule()), Revision: set.Revision, Environment: in.Env.Slug,
 		BucketedBy: entry.BucketID(&who), Rules: []ruleVerdict{},
 	}
-	if entry.Flag.Kind() == svc.FlagMultivariate {
+	if entry.Flag.Kind() == flag.Multivariate {
 		answer.Variant = api.OrNull(outcome.Variant())
 	}
-	answer.Bucket = float64(svc.FlagBucket(in.Key, answer.BucketedBy)) / 100
+	answer.Bucket = float64(flag.Bucket(in.Key, answer.BucketedBy)) / 100
 	if err := answer.Value.UnmarshalJSON(outcome.Value()); err != nil {
 		return previewed{}, fmt.Errorf("reading the value of a variant: %w", err)
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
+	"svc/domain/goal"
+	"svc/domain/share"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -13,7 +16,7 @@ import (
 type Results interface {
 	// FlagResults returns the people that were served the variants of a flag in a window, and how many of them reached
 	// the goals afterwards.
-	FlagResults(ctx context.Context, q svc.FlagResultQuery) (svc.FlagTotals, error)
+	FlagResults(ctx context.Context, q flag.ResultQuery) (flag.Totals, error)
 }
 
 type results struct {
@@ -24,8 +27,8 @@ type results struct {
 func resultRoutes(ports Ports) []route.Route {
 	r := results{ports.Flags, ports.Results}
 	return []route.Route{{
-		Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags/{key}/results", Operation: "flags.results", Module: svc.ModuleFlags, Scope: svc.ScopeRead, Permission: svc.PermFlagsRead, Effect: route.Read, Rate: svc.RateQuery,
-		AppPart: svc.AppGoals, Summary: "Exposures and conversions of goals by variant, with intervals; needs analytics.read as well", Handler: route.Typed(r.results),
+		Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/flags/{key}/results", Operation: "flags.results", Module: domain.ModuleFlags, Scope: domain.ScopeRead, Permission: domain.PermFlagsRead, Effect: route.Read, Rate: domain.RateQuery,
+		AppPart: share.AppGoals, Summary: "Exposures and conversions of goals by variant, with intervals; needs analytics.read as well", Handler: route.Typed(r.results),
 	}}
 }
 
@@ -37,13 +40,13 @@ type flagResults struct {
 }
 
 // window is the parameter range, in the application's time zone.
-type window struct{ svc.Window }
+type window struct{ domain.Window }
 
 // Parse reads the range.
-func (w *window) Parse(call *route.Call, words []string) []svc.FieldError {
-	parsed, problem := svc.ParseWindow(api.First(words), call.Now, call.App.Location())
+func (w *window) Parse(call *route.Call, words []string) []domain.FieldError {
+	parsed, problem := domain.ParseWindow(api.First(words), call.Now, call.App.Location())
 	if problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	w.Window = parsed
 	return nil
@@ -51,7 +54,7 @@ func (w *window) Parse(call *route.Call, words []string) []svc.FieldError {
 
 // Schema describes the parameter.
 func (window) Schema() route.Schema {
-	return route.Schema{"type": "string", "default": svc.DefaultWindow, "examples": []string{"30d", "custom:2026-01-01..2026-01-31"}}
+	return route.Schema{"type": "string", "default": domain.DefaultWindow, "examples": []string{"30d", "custom:2026-01-01..2026-01-31"}}
 }
 
 // shownRange is a range in an answer.
@@ -110,13 +113,13 @@ type flagResult struct {
 const method = "Wilson score intervals at 95% (1927); a winner needs Newcombe's interval of the difference (1998, method 10) above zero for every other variant, with Bonferroni's correction."
 
 func (r results) results(ctx context.Context, call *route.Call, in flagResults) (flagResult, error) {
-	if !call.Grant.May(svc.PermAnalyticsRead) {
-		return flagResult{}, &svc.Error{Code: svc.CodeForbidden, Message: "The token lacks the permission analytics.read.", Required: &svc.Required{Scope: svc.ScopeRead, Permission: svc.PermAnalyticsRead}}
+	if !call.Grant.May(domain.PermAnalyticsRead) {
+		return flagResult{}, &domain.Error{Code: domain.CodeForbidden, Message: "The token lacks the permission analytics.read.", Required: &domain.Required{Scope: domain.ScopeRead, Permission: domain.PermAnalyticsRead}}
 	}
 	if _, err := r.flags.Get(ctx, call.Ref(), in.Key); err != nil {
 		return flagResult{}, err
 	}
-	query := svc.FlagResultQuery{Environment: in.Env.Number, Flag: in.Key, From: in.Range.From, To: in.Range.To}
+	query := flag.ResultQuery{Environment: in.Env.Number, Flag: in.Key, From: in.Range.From, To: in.Range.To}
 	for _, goal := range call.Parts.Goals {
 		if goal.DeletedAt == nil && (len(in.Goal) == 0 || slices.Contains(in.Goal, goal.ID)) {
 			query.Goals = append(query.Goals, goal)
@@ -138,13 +141,13 @@ func (r results) results(ctx context.Context, call *route.Call, in flagResults) 
 
 func shownVariant(key string) string {
 	if key == "" {
-		return svc.FlagOff
+		return flag.Off
 	}
 	return key
 }
 
 // exposuresOf returns the persons that saw the variants, and the number of evaluations.
-func exposuresOf(totals *svc.FlagTotals) []variantExposure {
+func exposuresOf(totals *flag.Totals) []variantExposure {
 	rows := []variantExposure{}
 	for _, exposed := range totals.Exposed {
 		row := variantExposure{Variant: shownVariant(exposed.Variant), Exposed: exposed.Persons, Several: exposed.Several}
@@ -159,21 +162,21 @@ func exposuresOf(totals *svc.FlagTotals) []variantExposure {
 }
 
 // resultOf judges one goal.
-func resultOf(goal *svc.Goal, totals *svc.FlagTotals) goalResult {
+func resultOf(goal *goal.Goal, totals *flag.Totals) goalResult {
 	result := goalResult{GoalID: goal.ID, Name: goal.Name, Variants: []variantResult{}}
-	var arms []svc.FlagArm
+	var arms []flag.Arm
 	for _, exposed := range totals.Exposed {
-		arm := svc.FlagArm{Variant: shownVariant(exposed.Variant), Exposed: exposed.Persons, Conversions: totals.Conversions[goal.ID][exposed.Variant]}
+		arm := flag.Arm{Variant: shownVariant(exposed.Variant), Exposed: exposed.Persons, Conversions: totals.Conversions[goal.ID][exposed.Variant]}
 		arms = append(arms, arm)
 		row := variantResult{Variant: arm.Variant, Exposed: arm.Exposed, Conversions: arm.Conversions}
 		if arm.Exposed > 0 {
 			rate := float64(arm.Conversions) / float64(arm.Exposed)
 			row.Rate = &rate
 		}
-		row.Low, row.High = svc.Wilson95(arm.Conversions, arm.Exposed)
+		row.Low, row.High = flag.Wilson95(arm.Conversions, arm.Exposed)
 		result.Variants = append(result.Variants, row)
 	}
-	winner, why := svc.Winner(arms)
+	winner, why := flag.Winner(arms)
 	result.Winner, result.Why = api.OrNull(winner), api.OrNull(why)
 	return result
 }

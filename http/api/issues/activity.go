@@ -4,25 +4,26 @@ import (
 	"context"
 	"strconv"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
 	"svc/http/api"
 	"svc/http/route"
 )
 
 // activity is one entry in the activity of an issue.
 type activity struct {
-	ID      string                `json:"id"`
-	Kind    svc.IssueActivityKind `json:"kind"`
-	At      route.Time            `json:"at"`
-	Author  *assignee             `json:"author" doc:"The member who did it; null for the service."`
-	Text    *string               `json:"text" doc:"Of a comment."`
-	From    *string               `json:"from" doc:"The status or the assignee's id before."`
-	To      *string               `json:"to" doc:"The status or the assignee's id after."`
-	Release *string               `json:"release" doc:"The release that holds the fix, or in which the issue came back."`
-	IssueID *string               `json:"issueId" doc:"The other issue of a merge."`
+	ID      string             `json:"id"`
+	Kind    issue.ActivityKind `json:"kind"`
+	At      route.Time         `json:"at"`
+	Author  *assignee          `json:"author" doc:"The member who did it; null for the service."`
+	Text    *string            `json:"text" doc:"Of a comment."`
+	From    *string            `json:"from" doc:"The status or the assignee's id before."`
+	To      *string            `json:"to" doc:"The status or the assignee's id after."`
+	Release *string            `json:"release" doc:"The release that holds the fix, or in which the issue came back."`
+	IssueID *string            `json:"issueId" doc:"The other issue of a merge."`
 }
 
-func activityOf(a *svc.IssueActivity) activity {
+func activityOf(a *issue.Activity) activity {
 	row := activity{
 		ID: a.ID(), Kind: a.Kind, At: route.Time(a.At), Text: api.OrNull(a.Text), From: api.OrNull(a.From), To: api.OrNull(a.To),
 		Release: api.OrNull(a.Release), IssueID: api.OrNull(a.Issue),
@@ -40,7 +41,7 @@ type listActivity struct {
 
 // activityPage is the answer of …/errors/{issueId}/activity.
 type activityPage struct {
-	svc.Page[activity]
+	domain.Page[activity]
 	Environment string `json:"environment"`
 }
 
@@ -58,8 +59,8 @@ func (e tracking) activity(ctx context.Context, call *route.Call, in listActivit
 	if err != nil {
 		return activityPage{}, err
 	}
-	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
-	page := route.PageOf(call, api.Convert(rows, func(a *svc.IssueActivity) activity {
+	seesPersons := call.Grant.May(domain.PermPeoplePIIRead)
+	page := route.PageOf(call, api.Convert(rows, func(a *issue.Activity) activity {
 		if !seesPersons {
 			a.Mask()
 		}
@@ -78,7 +79,7 @@ func sequenceOf(call *route.Call, cursor string) (uint64, error) {
 	}
 	number, err := strconv.ParseUint(keyset[0], 10, 64)
 	if err != nil {
-		return 0, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+		return 0, domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
 	return number, nil
 }
@@ -94,9 +95,9 @@ type issueComment struct {
 }
 
 // Check applies the bounds of the text.
-func (c *commentOnIssue) Check(*route.Call) []svc.FieldError {
-	if problem := svc.CheckComment(c.Body.Text); problem != nil {
-		return []svc.FieldError{*problem}
+func (c *commentOnIssue) Check(*route.Call) []domain.FieldError {
+	if problem := issue.CheckComment(c.Body.Text); problem != nil {
+		return []domain.FieldError{*problem}
 	}
 	return nil
 }

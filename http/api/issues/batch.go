@@ -6,7 +6,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -24,28 +26,28 @@ type issuesPatch struct {
 }
 
 // Check applies the rules of issues and bounds the list.
-func (u *updateIssues) Check(call *route.Call) []svc.FieldError {
+func (u *updateIssues) Check(call *route.Call) []domain.FieldError {
 	patch := u.Body.patch()
 	problems := patch.Validate(call.Now)
-	if n := len(u.Body.IDs); n == 0 || n > svc.MaxIssueBatch {
-		problems = append(problems, svc.FieldError{Field: "ids", Code: "invalid_value", Message: fmt.Sprintf("ids lists 1 to %d issues.", svc.MaxIssueBatch)})
+	if n := len(u.Body.IDs); n == 0 || n > issue.MaxIssueBatch {
+		problems = append(problems, domain.FieldError{Field: "ids", Code: "invalid_value", Message: fmt.Sprintf("ids lists 1 to %d issues.", issue.MaxIssueBatch)})
 	}
 	return problems
 }
 
 // issueOutcome shows the result of the change for one issue.
 type issueOutcome struct {
-	ID             string           `json:"id" doc:"The id as it was asked for."`
-	Title          *string          `json:"title"`
-	PreviousStatus *svc.IssueStatus `json:"previousStatus"`
-	Status         *svc.IssueStatus `json:"status"`
-	Error          *issueFailure    `json:"error" doc:"Why the issue was not changed; null where it was."`
+	ID             string        `json:"id" doc:"The id as it was asked for."`
+	Title          *string       `json:"title"`
+	PreviousStatus *issue.Status `json:"previousStatus"`
+	Status         *issue.Status `json:"status"`
+	Error          *issueFailure `json:"error" doc:"Why the issue was not changed; null where it was."`
 }
 
 // issueFailure says why an issue was not changed.
 type issueFailure struct {
-	Code    svc.Code `json:"code"`
-	Message string   `json:"message"`
+	Code    domain.Code `json:"code"`
+	Message string      `json:"message"`
 }
 
 // changedIssues is the answer of PATCH …/errors.
@@ -71,7 +73,7 @@ func (e tracking) updateMany(ctx context.Context, call *route.Call, in updateIss
 	}
 	numbers := make([]uint64, len(in.Body.IDs))
 	for n, id := range in.Body.IDs {
-		numbers[n], _ = svc.ParseIssueID(id) // No issue has the number 0.
+		numbers[n], _ = occurrence.ParseIssueID(id) // No issue has the number 0.
 	}
 	found, err := e.issues.FindIssues(ctx, in.Env.Environment, numbers, call.Now)
 	if err != nil {
@@ -88,9 +90,9 @@ func (e tracking) updateMany(ctx context.Context, call *route.Call, in updateIss
 		_, twice := first[issue.Key.Number]
 		switch {
 		case !known:
-			outcome.Error = &issueFailure{Code: svc.CodeNotFound, Message: "The environment has no such issue."}
+			outcome.Error = &issueFailure{Code: domain.CodeNotFound, Message: "The environment has no such issue."}
 		case twice:
-			outcome.Error = &issueFailure{Code: svc.CodeConflict, Message: "The request names the issue, or the one that it is part of, before."}
+			outcome.Error = &issueFailure{Code: domain.CodeConflict, Message: "The request names the issue, or the one that it is part of, before."}
 		default:
 			first[issue.Key.Number] = n
 			ctx := call.OfOne(ctx, issue.ID)
@@ -113,10 +115,10 @@ func (e tracking) updateMany(ctx context.Context, call *route.Call, in updateIss
 }
 
 // changeOne changes one issue and writes the result into its row.
-func (e tracking) changeOne(ctx context.Context, call *route.Call, row *issueOutcome, issue *svc.Issue, environment uint64, patch svc.IssuePatch, by svc.IssueAuthor) {
+func (e tracking) changeOne(ctx context.Context, call *route.Call, row *issueOutcome, issue *issue.Issue, environment uint64, patch issue.Patch, by issue.Author) {
 	change, err := e.changes.Change(ctx, environment, issue.Key.Number, patch, by)
 	if err != nil {
-		row.Error = &issueFailure{Code: svc.CodeOf(err), Message: "The issue could not be changed; try again."}
+		row.Error = &issueFailure{Code: domain.CodeOf(err), Message: "The issue could not be changed; try again."}
 		return
 	}
 	shown := shownIssue(call)(issue)

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -19,27 +21,27 @@ type issuePath struct {
 
 // find returns the issue of a path and its environment. For an issue that is part of another one, it returns that other
 // one.
-func (e tracking) find(ctx context.Context, call *route.Call, in issuePath) (svc.Environment, svc.Issue, error) {
+func (e tracking) find(ctx context.Context, call *route.Call, in issuePath) (domain.Environment, issue.Issue, error) {
 	return e.findIn(ctx, in.Env.list, in.IssueID, call.Now)
 }
 
-func (e tracking) findIn(ctx context.Context, environments []svc.Environment, id string, now time.Time) (svc.Environment, svc.Issue, error) {
-	number, ok := svc.ParseIssueID(id)
+func (e tracking) findIn(ctx context.Context, environments []domain.Environment, id string, now time.Time) (domain.Environment, issue.Issue, error) {
+	number, ok := occurrence.ParseIssueID(id)
 	for _, env := range environments {
 		if !ok {
 			break
 		}
 		issue, err := e.issues.FindIssue(ctx, env, number, now)
-		if svc.CodeOf(err) != svc.CodeNotFound || err == nil {
+		if domain.CodeOf(err) != domain.CodeNotFound || err == nil {
 			return env, issue, err
 		}
 	}
-	return svc.Environment{}, svc.Issue{}, svc.NotFound("issue")
+	return domain.Environment{}, issue.Issue{}, domain.NotFound("issue")
 }
 
 // issueDetail is the answer of …/errors/{issueId}.
 type issueDetail struct {
-	issue
+	issueJSON
 	Daily             []errorDay     `json:"daily" observed:"true" doc:"The last thirty days, the oldest first."`
 	Releases          []issueRelease `json:"releases" observed:"true" doc:"The releases in which it occurred, the latest first."`
 	Tags              []issueTag     `json:"tags" observed:"true" doc:"The most frequent values of each tag among the latest 5000 occurrences."`
@@ -83,13 +85,13 @@ func (e tracking) get(ctx context.Context, call *route.Call, in issuePath) (issu
 	if err != nil {
 		return issueDetail{}, err
 	}
-	detail, err := e.issues.Issue(ctx, svc.IssueScope{
-		Environment: env, Number: found.Key.Number, Days: svc.LastDays(call.Now, svc.IssueDays, call.App.Location()), Now: call.Now,
+	detail, err := e.issues.Issue(ctx, issue.Scope{
+		Environment: env, Number: found.Key.Number, Days: issue.LastDays(call.Now, issue.Days, call.App.Location()), Now: call.Now,
 	})
 	if err != nil {
 		return issueDetail{}, err
 	}
-	if !call.Grant.May(svc.PermPeoplePIIRead) {
+	if !call.Grant.May(domain.PermPeoplePIIRead) {
 		detail.Mask()
 	}
 	shown := issueDetailOf(&detail)
@@ -98,14 +100,14 @@ func (e tracking) get(ctx context.Context, call *route.Call, in issuePath) (issu
 	return shown, err
 }
 
-func issueDetailOf(d *svc.IssueDetail) issueDetail {
+func issueDetailOf(d *issue.Detail) issueDetail {
 	return issueDetail{
-		issue: issueOf(&d.Issue), Daily: api.Convert(d.Daily, errorDayOf),
-		Releases: api.Convert(d.Releases, func(r *svc.IssueRelease) issueRelease {
+		issueJSON: issueOf(&d.Issue), Daily: api.Convert(d.Daily, errorDayOf),
+		Releases: api.Convert(d.Releases, func(r *issue.Release) issueRelease {
 			return issueRelease{Release: r.Release, EventCount: r.Events, FirstSeenAt: route.Time(r.FirstSeenAt), LastSeenAt: route.Time(r.LastSeenAt)}
 		}),
-		Tags: api.Convert(d.Tags, func(t *svc.IssueTag) issueTag {
-			return issueTag{Key: t.Key, Values: api.Convert(t.Values, func(v *svc.IssueTagValue) issueTagValue { return issueTagValue(*v) })}
+		Tags: api.Convert(d.Tags, func(t *issue.Tag) issueTag {
+			return issueTag{Key: t.Key, Values: api.Convert(t.Values, func(v *issue.TagValue) issueTagValue { return issueTagValue(*v) })}
 		}),
 		ResolvedAt: route.TimeOf(d.State.ResolvedAt), ResolvedInRelease: api.OrNull(d.State.ResolvedInRelease),
 		IgnoreUntil: route.TimeOf(d.State.IgnoreUntil), RegressedAt: route.TimeOf(d.State.RegressedAt),
@@ -130,12 +132,12 @@ func (e tracking) assignee(ctx context.Context, org, id string) (*assignee, erro
 }
 
 // member returns the person with a member's id, nil if no member of the organization has it.
-func (e tracking) member(ctx context.Context, org, id string) (*svc.User, error) {
+func (e tracking) member(ctx context.Context, org, id string) (*domain.User, error) {
 	members, err := e.members.Members(ctx, org)
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(members, func(m svc.Member) bool { return m.User.ID == id })
+	at := slices.IndexFunc(members, func(m domain.Member) bool { return m.User.ID == id })
 	if at < 0 {
 		return nil, nil
 	}
@@ -149,15 +151,15 @@ type updateIssue struct {
 
 // issuePatch is the body of PATCH …/errors/{issueId}; absent fields stay unchanged.
 type issuePatch struct {
-	Status            *svc.IssueStatus           `json:"status" doc:"unresolved is another word for open." enum:"resolved,ignored,open,unresolved"`
+	Status            *issue.Status              `json:"status" doc:"unresolved is another word for open." enum:"resolved,ignored,open,unresolved"`
 	AssigneeID        route.Nullable[string]     `json:"assigneeId" doc:"A member's id; null takes the assignee away."`
 	ResolvedInRelease route.Nullable[string]     `json:"resolvedInRelease" doc:"The release that holds the fix, with the status resolved: older ones do not bring the issue back."`
 	IgnoreUntil       route.Nullable[route.Time] `json:"ignoreUntil" doc:"When the issue opens again, with the status ignored."`
 }
 
 // patch returns the changes that the body requests.
-func (body *issuePatch) patch() svc.IssuePatch {
-	patch := svc.IssuePatch{Status: body.Status, ResolvedInRelease: body.ResolvedInRelease.Value}
+func (body *issuePatch) patch() issue.Patch {
+	patch := issue.Patch{Status: body.Status, ResolvedInRelease: body.ResolvedInRelease.Value}
 	if body.AssigneeID.Set {
 		patch.AssigneeID = new(string)
 		if body.AssigneeID.Value != nil {
@@ -172,17 +174,17 @@ func (body *issuePatch) patch() svc.IssuePatch {
 }
 
 // Check applies the rules of issues.
-func (u *updateIssue) Check(call *route.Call) []svc.FieldError {
+func (u *updateIssue) Check(call *route.Call) []domain.FieldError {
 	patch := u.Body.patch()
 	return patch.Validate(call.Now)
 }
 
 // changedIssue is the answer of PATCH …/errors/{issueId}.
 type changedIssue struct {
-	ID             string          `json:"id"`
-	Title          string          `json:"title"`
-	PreviousStatus svc.IssueStatus `json:"previousStatus"`
-	Status         svc.IssueStatus `json:"status"`
+	ID             string       `json:"id"`
+	Title          string       `json:"title"`
+	PreviousStatus issue.Status `json:"previousStatus"`
+	Status         issue.Status `json:"status"`
 }
 
 // update changes an issue. The person that makes the change must be known: a token without a person is refused
@@ -209,24 +211,24 @@ func (e tracking) update(ctx context.Context, call *route.Call, in updateIssue) 
 }
 
 // author returns the person that changes an issue. It fails with forbidden for a token without a person.
-func author(call *route.Call) (svc.IssueAuthor, error) {
+func author(call *route.Call) (issue.Author, error) {
 	user := call.Grant.Token.User
 	if user == nil {
-		return svc.IssueAuthor{}, &svc.Error{
-			Code: svc.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person; issues are changed by people.",
+		return issue.Author{}, &domain.Error{
+			Code: domain.CodeForbidden, Reason: "user_bound_token_required", Message: "The token is bound to no person; issues are changed by people.",
 		}
 	}
-	return svc.IssueAuthor{ID: user.ID, Name: user.Name}, nil
+	return issue.Author{ID: user.ID, Name: user.Name}, nil
 }
 
 // assignable fails with invalid_request if a patch assigns a person that is not a member.
-func (e tracking) assignable(ctx context.Context, org string, patch svc.IssuePatch) error {
+func (e tracking) assignable(ctx context.Context, org string, patch issue.Patch) error {
 	if patch.AssigneeID == nil || *patch.AssigneeID == "" {
 		return nil
 	}
 	person, err := e.member(ctx, org, *patch.AssigneeID)
 	if err == nil && person == nil {
-		err = svc.Invalid(svc.FieldError{Field: "assigneeId", Code: "unknown_member", Message: "The assignee is no member of the organization."})
+		err = domain.Invalid(domain.FieldError{Field: "assigneeId", Code: "unknown_member", Message: "The assignee is no member of the organization."})
 	}
 	return err
 }

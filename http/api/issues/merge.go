@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/http/route"
 )
 
@@ -19,9 +21,9 @@ type issueParts struct {
 }
 
 // Check requires one to a hundred issues.
-func (m *mergeIssues) Check(*route.Call) []svc.FieldError {
-	if n := len(m.Body.IssueIDs); n == 0 || n > svc.MaxMerged {
-		return []svc.FieldError{{Field: "issueIds", Code: "invalid_value", Message: fmt.Sprintf("issueIds lists 1 to %d issues.", svc.MaxMerged)}}
+func (m *mergeIssues) Check(*route.Call) []domain.FieldError {
+	if n := len(m.Body.IssueIDs); n == 0 || n > issue.MaxMerged {
+		return []domain.FieldError{{Field: "issueIds", Code: "invalid_value", Message: fmt.Sprintf("issueIds lists 1 to %d issues.", issue.MaxMerged)}}
 	}
 	return nil
 }
@@ -44,12 +46,12 @@ func (e tracking) merge(ctx context.Context, call *route.Call, in mergeIssues) (
 	}
 	parts := make([]uint64, 0, len(in.Body.IssueIDs))
 	for n, id := range in.Body.IssueIDs {
-		if _, _, err := e.findIn(ctx, []svc.Environment{env}, id, call.Now); svc.CodeOf(err) == svc.CodeNotFound && err != nil {
-			return mergedIssue{}, svc.Invalid(svc.FieldError{Field: fmt.Sprintf("issueIds[%d]", n), Code: "unknown_issue", Message: fmt.Sprintf("The environment has no issue %q.", id)})
+		if _, _, err := e.findIn(ctx, []domain.Environment{env}, id, call.Now); domain.CodeOf(err) == domain.CodeNotFound && err != nil {
+			return mergedIssue{}, domain.Invalid(domain.FieldError{Field: fmt.Sprintf("issueIds[%d]", n), Code: "unknown_issue", Message: fmt.Sprintf("The environment has no issue %q.", id)})
 		} else if err != nil {
 			return mergedIssue{}, err
 		}
-		number, _ := svc.ParseIssueID(id)
+		number, _ := occurrence.ParseIssueID(id)
 		parts = append(parts, number)
 	}
 	for _, part := range parts {
@@ -71,9 +73,9 @@ func (e tracking) unmerge(ctx context.Context, call *route.Call, in mergeIssues)
 		return mergedIssue{}, err
 	}
 	for _, id := range in.Body.IssueIDs {
-		part, ok := svc.ParseIssueID(id)
+		part, ok := occurrence.ParseIssueID(id)
 		if !ok {
-			return mergedIssue{}, svc.NotFound("merged issue")
+			return mergedIssue{}, domain.NotFound("merged issue")
 		}
 		if err := e.changes.Unmerge(ctx, env.Number, root.Key.Number, part, by); err != nil {
 			return mergedIssue{}, err
@@ -82,9 +84,9 @@ func (e tracking) unmerge(ctx context.Context, call *route.Call, in mergeIssues)
 	return e.mergedNow(ctx, call, env, root)
 }
 
-func (e tracking) mergedNow(ctx context.Context, call *route.Call, env svc.Environment, root svc.Issue) (mergedIssue, error) {
-	detail, err := e.issues.Issue(ctx, svc.IssueScope{
-		Environment: env, Number: root.Key.Number, Days: svc.LastDays(call.Now, svc.SparkDays, call.App.Location()), Now: call.Now,
+func (e tracking) mergedNow(ctx context.Context, call *route.Call, env domain.Environment, root issue.Issue) (mergedIssue, error) {
+	detail, err := e.issues.Issue(ctx, issue.Scope{
+		Environment: env, Number: root.Key.Number, Days: issue.LastDays(call.Now, issue.SparkDays, call.App.Location()), Now: call.Now,
 	})
 	return mergedIssue{ID: root.ID, Merged: append([]string{}, detail.State.Merged...)}, err
 }

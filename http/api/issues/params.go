@@ -3,23 +3,24 @@ package issues
 import (
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
 	"svc/http/api"
 	"svc/http/route"
 )
 
 // issueStatus is the parameter status of a list of issues; empty means all.
-type issueStatus svc.IssueStatus
+type issueStatus issue.Status
 
 // anyStatus selects issues of every status.
 const anyStatus = "all"
 
 func issueStatusChoice() api.Choice {
-	return api.Choice{Field: "status", What: "status", Fallback: string(svc.IssueOpen), Allowed: append(api.Words(svc.IssueStatuses()), anyStatus)}
+	return api.Choice{Field: "status", What: "status", Fallback: string(issue.Open), Allowed: append(api.Words(issue.Statuses()), anyStatus)}
 }
 
 // Parse reads the status; the default is open.
-func (s *issueStatus) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (s *issueStatus) Parse(_ *route.Call, words []string) []domain.FieldError {
 	word, problems := issueStatusChoice().Parse(words)
 	if *s = issueStatus(word); word == anyStatus {
 		*s = ""
@@ -33,10 +34,10 @@ func (issueStatus) Schema() route.Schema {
 }
 
 // issueSort is the parameter sort of a list of issues.
-type issueSort svc.IssueSort
+type issueSort issue.Sort
 
 // Parse reads the order; by default the last seen come first.
-func (s *issueSort) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (s *issueSort) Parse(_ *route.Call, words []string) []domain.FieldError {
 	word, problems := issueSortChoice().Parse(words)
 	*s = issueSort(word)
 	return problems
@@ -48,20 +49,20 @@ func (issueSort) Schema() route.Schema {
 }
 
 func issueSortChoice() api.Choice {
-	return api.Choice{Field: "sort", What: "order", Fallback: string(svc.SortLastSeen), Allowed: api.Words(svc.IssueSorts())}
+	return api.Choice{Field: "sort", What: "order", Fallback: string(issue.SortLastSeen), Allowed: api.Words(issue.Sorts())}
 }
 
 // errorWindow is the parameter range of the overview of errors.
-type errorWindow struct{ svc.Window }
+type errorWindow struct{ domain.Window }
 
 // Parse reads the range word.
-func (w *errorWindow) Parse(call *route.Call, words []string) []svc.FieldError {
-	if len(words) > 0 && !slices.Contains(svc.ErrorWindowKeys(), words[0]) {
-		return []svc.FieldError{api.UnknownWord("range", "range", words[0], svc.ErrorWindowKeys())}
+func (w *errorWindow) Parse(call *route.Call, words []string) []domain.FieldError {
+	if len(words) > 0 && !slices.Contains(issue.ErrorWindowKeys(), words[0]) {
+		return []domain.FieldError{api.UnknownWord("range", "range", words[0], issue.ErrorWindowKeys())}
 	}
-	parsed, problem := svc.ParseWindow(api.First(words), call.Now, call.App.Location())
+	parsed, problem := domain.ParseWindow(api.First(words), call.Now, call.App.Location())
 	if problem != nil {
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	w.Window = parsed
 	return nil
@@ -69,22 +70,22 @@ func (w *errorWindow) Parse(call *route.Call, words []string) []svc.FieldError {
 
 // Schema describes the parameter.
 func (errorWindow) Schema() route.Schema {
-	return route.Schema{"type": "string", "enum": svc.ErrorWindowKeys(), "default": svc.DefaultWindow}
+	return route.Schema{"type": "string", "enum": issue.ErrorWindowKeys(), "default": domain.DefaultWindow}
 }
 
 // someEnvironments is the parameter env of routes with an issue in the path. The id of an issue belongs to one
 // environment, so the default is all environments.
-type someEnvironments struct{ list []svc.Environment }
+type someEnvironments struct{ list []domain.Environment }
 
 // Parse finds the environments.
-func (e *someEnvironments) Parse(call *route.Call, words []string) []svc.FieldError {
+func (e *someEnvironments) Parse(call *route.Call, words []string) []domain.FieldError {
 	if len(words) == 0 {
 		e.list = call.App.Environments
 		return nil
 	}
 	var one api.Env
 	problems := one.Parse(call, words)
-	e.list = []svc.Environment{one.Environment}
+	e.list = []domain.Environment{one.Environment}
 	return problems
 }
 

@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -13,32 +14,32 @@ import (
 // Artifacts reads the stored source maps.
 type Artifacts interface {
 	// Artifacts returns a page of the source maps of an application, the newest first, and whether more follow.
-	Artifacts(ctx context.Context, query svc.ArtifactQuery) (page []svc.Artifact, more bool, err error)
+	Artifacts(ctx context.Context, query issue.ArtifactQuery) (page []issue.Artifact, more bool, err error)
 	// Unmapped returns the frames of an environment's latest errors for which no map gave an original position.
-	Unmapped(ctx context.Context, environment svc.Environment, now time.Time) ([]svc.UnmappedFrames, error)
+	Unmapped(ctx context.Context, environment domain.Environment, now time.Time) ([]issue.UnmappedFrames, error)
 }
 
 // moreRoutes are the rows about several issues, their activity, releases and source maps.
 func (e tracking) moreRoutes() []route.Route {
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/errors", Operation: "errors.updateMany", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Ledger: "issue.status_changed", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/errors", Operation: "errors.updateMany", Module: domain.ModuleErrors, Scope: domain.ScopeWrite, Permission: domain.PermErrorsWrite, Effect: route.Write, Ledger: "issue.status_changed", Rate: domain.RateDefault,
 			Summary: "Resolve, ignore, reopen or assign up to 200 issues", Handler: route.Typed(e.updateMany),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/releases", Operation: "errors.releases", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/releases", Operation: "errors.releases", Module: domain.ModuleErrors, Scope: domain.ScopeRead, Permission: domain.PermErrorsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Releases with new, regressed and resolved issues and crash-free sessions", Handler: route.Typed(e.releases),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/artifacts", Operation: "errors.artifacts", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/artifacts", Operation: "errors.artifacts", Module: domain.ModuleErrors, Scope: domain.ScopeRead, Permission: domain.PermErrorsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Source maps, and why frames were not mapped", Handler: route.Typed(e.listArtifacts),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/comments", Operation: "errors.comment", Module: svc.ModuleErrors, Scope: svc.ScopeWrite, Permission: svc.PermErrorsWrite, Effect: route.Write, Ledger: "issue.commented", Status: 201, Rate: svc.RateDefault,
-			Summary: "Comment an issue", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(e.comment),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/errors/{issueId}/comments", Operation: "errors.comment", Module: domain.ModuleErrors, Scope: domain.ScopeWrite, Permission: domain.PermErrorsWrite, Effect: route.Write, Ledger: "issue.commented", Status: 201, Rate: domain.RateDefault,
+			Summary: "Comment an issue", Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(e.comment),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/{issueId}/activity", Operation: "errors.activity", Module: svc.ModuleErrors, Scope: svc.ScopeRead, Permission: svc.PermErrorsRead, Effect: route.Read, Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/errors/{issueId}/activity", Operation: "errors.activity", Module: domain.ModuleErrors, Scope: domain.ScopeRead, Permission: domain.PermErrorsRead, Effect: route.Read, Rate: domain.RateDefault,
 			Summary: "What happened to an issue: status, assignee, comments, regressions, merges", Handler: route.Typed(e.activity),
 		},
 	}
@@ -68,7 +69,7 @@ type errorRelease struct {
 	CrashFreeSessions *float64   `json:"crashFreeSessions" doc:"0..1; null where no session is known."`
 }
 
-func releaseOf(r *svc.ErrorRelease) errorRelease {
+func releaseOf(r *issue.ErrorRelease) errorRelease {
 	return errorRelease{
 		Release: r.Release, FirstSeenAt: route.Time(r.FirstSeenAt), LastSeenAt: route.Time(r.LastSeenAt), EventCount: r.Events, IssueCount: r.Issues,
 		NewIssues: r.NewIssues, RegressedIssues: r.RegressedIssues, ResolvedIssues: r.ResolvedIssues, Sessions: r.Sessions.Started,
@@ -78,19 +79,19 @@ func releaseOf(r *svc.ErrorRelease) errorRelease {
 
 // releasePage is the answer of …/errors/releases.
 type releasePage struct {
-	svc.Page[errorRelease]
+	domain.Page[errorRelease]
 	Environment string `json:"environment"`
 }
 
 // releases lists the releases in which errors or sessions occurred, the last seen first.
 func (e tracking) releases(ctx context.Context, call *route.Call, in listReleases) (releasePage, error) {
-	query := svc.ErrorReleasesQuery{Environment: in.Env.Environment, Search: in.Q, Limit: int(in.Limit)}
+	query := issue.ErrorReleasesQuery{Environment: in.Env.Environment, Search: in.Q, Limit: int(in.Limit)}
 	seen, release, err := momentKey(call, in.Cursor)
 	if err != nil {
 		return releasePage{}, err
 	}
 	if release != nil {
-		query.After = &svc.ErrorReleaseKey{LastSeenMs: seen, Release: *release}
+		query.After = &issue.ErrorReleaseKey{LastSeenMs: seen, Release: *release}
 	}
 	rows, more, err := e.issues.Releases(ctx, query)
 	if err != nil {
@@ -111,7 +112,7 @@ func momentKey(call *route.Call, cursor string) (ms int64, word *string, err err
 	}
 	ms, err = strconv.ParseInt(keyset[0], 10, 64)
 	if err != nil {
-		return 0, nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+		return 0, nil, domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
 	return ms, &keyset[1], nil
 }
@@ -133,7 +134,7 @@ type artifact struct {
 	UploadedAt route.Time `json:"uploadedAt"`
 }
 
-func artifactOf(a *svc.Artifact) artifact {
+func artifactOf(a *issue.Artifact) artifact {
 	return artifact{
 		DebugID: api.OrNull(a.DebugID), Release: api.OrNull(a.Release), Dist: api.OrNull(a.Dist), File: api.OrNull(a.File),
 		Size: a.Bytes, UploadedAt: route.Time(a.UploadedAt),
@@ -151,20 +152,20 @@ type unmappedFrames struct {
 
 // artifactPage is the answer of …/errors/artifacts.
 type artifactPage struct {
-	svc.Page[artifact]
+	domain.Page[artifact]
 	Unmapped    []unmappedFrames `json:"unmapped" doc:"Why frames of the latest errors were not mapped, the most frequent first."`
 	Environment string           `json:"environment"`
 }
 
 // listArtifacts lists the application's source maps, the newest first, and the reasons why frames were not mapped.
 func (e tracking) listArtifacts(ctx context.Context, call *route.Call, in listArtifacts) (artifactPage, error) {
-	query := svc.ArtifactQuery{App: call.App.ID, Release: in.Release, Limit: int(in.Limit)}
+	query := issue.ArtifactQuery{App: call.App.ID, Release: in.Release, Limit: int(in.Limit)}
 	at, key, err := momentKey(call, in.Cursor)
 	if err != nil {
 		return artifactPage{}, err
 	}
 	if key != nil {
-		query.After = &svc.ArtifactKey{UploadedMs: at, Key: *key}
+		query.After = &issue.ArtifactKey{UploadedMs: at, Key: *key}
 	}
 	rows, more, err := e.artifacts.Artifacts(ctx, query)
 	if err != nil {
@@ -178,7 +179,7 @@ func (e tracking) listArtifacts(ctx context.Context, call *route.Call, in listAr
 		last := rows[len(rows)-1]
 		return []string{strconv.FormatInt(last.UploadedAt.UnixMilli(), 10), last.Key}
 	})
-	return artifactPage{Page: page, Environment: in.Env.Slug, Unmapped: api.Convert(unmapped, func(u *svc.UnmappedFrames) unmappedFrames {
-		return unmappedFrames{Reason: u.Reason, File: svc.MaskShapes(u.File), Release: api.OrNull(u.Release), Frames: u.Frames, LastSeenAt: route.Time(u.LastSeenAt)}
+	return artifactPage{Page: page, Environment: in.Env.Slug, Unmapped: api.Convert(unmapped, func(u *issue.UnmappedFrames) unmappedFrames {
+		return unmappedFrames{Reason: u.Reason, File: domain.MaskShapes(u.File), Release: api.OrNull(u.Release), Frames: u.Frames, LastSeenAt: route.Time(u.LastSeenAt)}
 	})}, nil
 }

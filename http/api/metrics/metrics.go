@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/metric"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -13,9 +14,9 @@ import (
 // Metrics reads metrics.
 type Metrics interface {
 	// MetricNames returns the metrics of an environment, sorted by name.
-	MetricNames(ctx context.Context, environment svc.Environment) ([]svc.MetricName, error)
+	MetricNames(ctx context.Context, environment domain.Environment) ([]metric.Name, error)
 	// MetricSeries returns a metric in buckets; an unknown metric has no values.
-	MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error)
+	MetricSeries(ctx context.Context, query metric.Query) (metric.Series, error)
 }
 
 // metrics serves the routes of metrics.
@@ -25,11 +26,11 @@ func metricRoutes(ports Ports) []route.Route {
 	metrics := metrics{metrics: ports.Metrics}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/names", Operation: "metrics.names", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/names", Operation: "metrics.names", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Metric names, kinds and units", Handler: route.Typed(metrics.names),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/series", Operation: "metrics.series", Module: svc.ModuleMetrics, Scope: svc.ScopeRead, Permission: svc.PermMetricsRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/metrics/series", Operation: "metrics.series", Module: domain.ModuleMetrics, Scope: domain.ScopeRead, Permission: domain.PermMetricsRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "One metric aggregated into buckets", Handler: route.Typed(metrics.series),
 		},
 	}
@@ -43,15 +44,15 @@ type listMetricNames struct {
 
 // metricName is one row of …/metrics/names (contract 67).
 type metricName struct {
-	Name       string         `json:"name"`
-	Kind       svc.MetricKind `json:"kind" open:"true"`
-	Unit       string         `json:"unit" doc:"As the sender says it; empty where it does not."`
-	LabelKeys  []string       `json:"labelKeys"`
-	Series     uint64         `json:"series"`
-	LastSeenAt route.Time     `json:"lastSeenAt"`
+	Name       string      `json:"name"`
+	Kind       metric.Kind `json:"kind" open:"true"`
+	Unit       string      `json:"unit" doc:"As the sender says it; empty where it does not."`
+	LabelKeys  []string    `json:"labelKeys"`
+	Series     uint64      `json:"series"`
+	LastSeenAt route.Time  `json:"lastSeenAt"`
 }
 
-func metricNameOf(n *svc.MetricName) metricName {
+func metricNameOf(n *metric.Name) metricName {
 	return metricName{
 		Name: n.Name, Kind: n.Kind, Unit: n.Unit, LabelKeys: append([]string{}, n.LabelKeys...), Series: n.Series, LastSeenAt: route.Time(n.LastSeenAt),
 	}
@@ -59,7 +60,7 @@ func metricNameOf(n *svc.MetricName) metricName {
 
 // metricNamePage is the answer of …/metrics/names.
 type metricNamePage struct {
-	svc.Page[metricName]
+	domain.Page[metricName]
 	Environment string `json:"environment"`
 }
 
@@ -87,11 +88,11 @@ type getMetricSeries struct {
 const maxMetricGroups = 10
 
 // Check validates the interval against the range.
-func (in *getMetricSeries) Check(call *route.Call) []svc.FieldError {
-	window, problems := svc.ParseMetricWindow(string(in.Range.key), string(in.Interval), call.Now, call.App.Location())
-	in.Range.MetricWindow = window
-	if len(in.GroupBy) > svc.MaxLabelKey {
-		problems = append(problems, svc.FieldError{Field: "groupBy", Code: "too_long", Message: "The name of the label is too long."})
+func (in *getMetricSeries) Check(call *route.Call) []domain.FieldError {
+	window, problems := metric.ParseMetricWindow(string(in.Range.key), string(in.Interval), call.Now, call.App.Location())
+	in.Range.Window = window
+	if len(in.GroupBy) > metric.MaxLabelKey {
+		problems = append(problems, domain.FieldError{Field: "groupBy", Code: "too_long", Message: "The name of the label is too long."})
 	}
 	return problems
 }
@@ -102,7 +103,7 @@ type metricPoint struct {
 	Value *float64   `json:"value" doc:"A quiet bucket has a sum and a count of 0, and no other value."`
 }
 
-func metricPointOf(p *svc.MetricPoint) metricPoint {
+func metricPointOf(p *metric.Point) metricPoint {
 	return metricPoint{T: route.Time(p.T), Value: p.Value}
 }
 
@@ -115,8 +116,8 @@ type metricSummary struct {
 	Avg   *float64 `json:"avg"`
 }
 
-func metricSummaryOf(t svc.MetricTotals) metricSummary {
-	return metricSummary{Count: t.Count, Sum: svc.AggSum.Of(t), Min: svc.AggMin.Of(t), Max: svc.AggMax.Of(t), Avg: svc.AggAvg.Of(t)}
+func metricSummaryOf(t metric.Totals) metricSummary {
+	return metricSummary{Count: t.Count, Sum: metric.AggSum.Of(t), Min: metric.AggMin.Of(t), Max: metric.AggMax.Of(t), Avg: metric.AggAvg.Of(t)}
 }
 
 // metricGroup is the part of a metric with one value of a label.
@@ -127,22 +128,22 @@ type metricGroup struct {
 	Summary metricSummary `json:"summary"`
 }
 
-func metricGroupOf(g *svc.MetricGroup) metricGroup {
+func metricGroupOf(g *metric.Group) metricGroup {
 	return metricGroup{Label: g.Label, Value: g.Value, Points: api.Convert(g.Points, metricPointOf), Summary: metricSummaryOf(g.Summary)}
 }
 
 // metricSeries is the answer of …/metrics/series.
 type metricSeries struct {
-	Name        string             `json:"name"`
-	Agg         svc.Agg            `json:"agg" open:"true"`
-	Interval    svc.MetricInterval `json:"interval" open:"true"`
-	Source      svc.MetricSource   `json:"source" open:"true" doc:"points or rollups; percentiles of rollups are within 1 % of those of the points."`
-	Range       metricSpan         `json:"range"`
-	Points      []metricPoint      `json:"points"`
-	Summary     metricSummary      `json:"summary"`
-	Groups      []metricGroup      `json:"groups,omitempty" doc:"With groupBy: the highest first."`
-	GroupCount  *int               `json:"groupCount,omitempty" doc:"With groupBy: how many groups there are."`
-	Environment string             `json:"environment"`
+	Name        string          `json:"name"`
+	Agg         metric.Agg      `json:"agg" open:"true"`
+	Interval    metric.Interval `json:"interval" open:"true"`
+	Source      metric.Source   `json:"source" open:"true" doc:"points or rollups; percentiles of rollups are within 1 % of those of the points."`
+	Range       metricSpan      `json:"range"`
+	Points      []metricPoint   `json:"points"`
+	Summary     metricSummary   `json:"summary"`
+	Groups      []metricGroup   `json:"groups,omitempty" doc:"With groupBy: the highest first."`
+	GroupCount  *int            `json:"groupCount,omitempty" doc:"With groupBy: how many groups there are."`
+	Environment string          `json:"environment"`
 }
 
 // metricSpan is a span of time with the word of its parameter.
@@ -153,18 +154,18 @@ type metricSpan struct {
 }
 
 // known fails with not_found if the environment has never had a metric with the name.
-func (m metrics) known(ctx context.Context, environment svc.Environment, name string) error {
+func (m metrics) known(ctx context.Context, environment domain.Environment, name string) error {
 	names, err := m.metrics.MetricNames(ctx, environment)
-	if err == nil && !slices.ContainsFunc(names, func(one svc.MetricName) bool { return one.Name == name }) {
-		err = svc.NotFound("metric")
+	if err == nil && !slices.ContainsFunc(names, func(one metric.Name) bool { return one.Name == name }) {
+		err = domain.NotFound("metric")
 	}
 	return err
 }
 
 func (m metrics) series(ctx context.Context, _ *route.Call, in getMetricSeries) (metricSeries, error) {
-	window := in.Range.MetricWindow
-	found, err := m.metrics.MetricSeries(ctx, svc.MetricQuery{
-		Environment: in.Env.Environment, Name: in.Name, Agg: svc.Agg(in.Agg), Window: window, Labels: in.Labels, GroupBy: in.GroupBy, Groups: maxMetricGroups,
+	window := in.Range.Window
+	found, err := m.metrics.MetricSeries(ctx, metric.Query{
+		Environment: in.Env.Environment, Name: in.Name, Agg: metric.Agg(in.Agg), Window: window, Labels: in.Labels, GroupBy: in.GroupBy, Groups: maxMetricGroups,
 	})
 	if err != nil {
 		return metricSeries{}, err
@@ -175,7 +176,7 @@ func (m metrics) series(ctx context.Context, _ *route.Call, in getMetricSeries) 
 		}
 	}
 	out := metricSeries{
-		Name: in.Name, Agg: svc.Agg(in.Agg), Interval: window.Interval, Source: window.Source,
+		Name: in.Name, Agg: metric.Agg(in.Agg), Interval: window.Interval, Source: window.Source,
 		Range:  metricSpan{From: route.Time(window.From), To: route.Time(window.To), Key: window.Key},
 		Points: api.Convert(found.Points, metricPointOf), Summary: metricSummaryOf(found.Summary), Environment: in.Env.Slug,
 	}
@@ -186,10 +187,10 @@ func (m metrics) series(ctx context.Context, _ *route.Call, in getMetricSeries) 
 }
 
 // agg is the parameter agg of a series.
-type agg svc.Agg
+type agg metric.Agg
 
 // Parse reads the aggregation; the default is the mean.
-func (a *agg) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (a *agg) Parse(_ *route.Call, words []string) []domain.FieldError {
 	word, problems := aggChoice().Parse(words)
 	*a = agg(word)
 	return problems
@@ -201,57 +202,57 @@ func (agg) Schema() route.Schema {
 }
 
 func aggChoice() api.Choice {
-	return api.Choice{Field: "agg", What: "aggregation", Fallback: string(svc.AggAvg), Allowed: api.Words(svc.Aggs())}
+	return api.Choice{Field: "agg", What: "aggregation", Fallback: string(metric.AggAvg), Allowed: api.Words(metric.Aggs())}
 }
 
 // metricRange is the parameter range of a series.
 type metricRange struct {
-	svc.MetricWindow
+	metric.Window
 	key string
 }
 
 // Parse stores the word for Check, which knows the interval.
-func (r *metricRange) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (r *metricRange) Parse(_ *route.Call, words []string) []domain.FieldError {
 	r.key = api.First(words)
 	return nil
 }
 
 // Schema describes the parameter.
 func (metricRange) Schema() route.Schema {
-	return route.Schema{"type": "string", "enum": svc.MetricRanges(), "default": svc.DefaultMetricRange}
+	return route.Schema{"type": "string", "enum": metric.Ranges(), "default": metric.DefaultMetricRange}
 }
 
 // metricInterval is the parameter interval of a series.
 type metricInterval string
 
 // Parse stores the word for the check of the whole input.
-func (i *metricInterval) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (i *metricInterval) Parse(_ *route.Call, words []string) []domain.FieldError {
 	*i = metricInterval(api.First(words))
 	return nil
 }
 
 // Schema describes the parameter.
 func (metricInterval) Schema() route.Schema {
-	return route.Schema{"type": "string", "enum": svc.MetricIntervalWords()}
+	return route.Schema{"type": "string", "enum": metric.IntervalWords()}
 }
 
 // labelFilter is the repeatable parameter label.<key>.
-type labelFilter []svc.Label
+type labelFilter []metric.Label
 
 // maxLabelFilters bounds the filters of a request.
 const maxLabelFilters = 50
 
 // Parse reads the pairs.
-func (f *labelFilter) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (f *labelFilter) Parse(_ *route.Call, words []string) []domain.FieldError {
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
-		if key == "" || value == "" || len(word) > svc.MaxLabelKey+svc.MaxLabelValue {
-			return []svc.FieldError{{Field: "label." + key, Code: "invalid_value", Message: "A label filter needs a name and a value."}}
+		if key == "" || value == "" || len(word) > metric.MaxLabelKey+metric.MaxLabelValue {
+			return []domain.FieldError{{Field: "label." + key, Code: "invalid_value", Message: "A label filter needs a name and a value."}}
 		}
-		*f = append(*f, svc.Label{Key: key, Value: value})
+		*f = append(*f, metric.Label{Key: key, Value: value})
 	}
 	if len(*f) > maxLabelFilters {
-		return []svc.FieldError{{Field: "label.<key>", Code: "too_many", Message: "There are more than 50 label filters."}}
+		return []domain.FieldError{{Field: "label.<key>", Code: "too_many", Message: "There are more than 50 label filters."}}
 	}
 	return nil
 }

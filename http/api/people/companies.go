@@ -3,7 +3,8 @@ package people
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -11,7 +12,7 @@ import (
 // Companies lists the companies of people.
 type Companies interface {
 	// Companies returns a page of the companies of an environment.
-	Companies(ctx context.Context, query svc.CompanyQuery) (svc.CompanyList, error)
+	Companies(ctx context.Context, query person.CompanyQuery) (person.CompanyList, error)
 }
 
 // companies serves the routes of companies.
@@ -21,7 +22,7 @@ func companyRoutes(ports Ports) []route.Route {
 	c := companies{ports.Companies}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/companies", Operation: "companies.list", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/companies", Operation: "companies.list", Module: domain.ModulePeople, Scope: domain.ScopeRead, Permission: domain.PermPeopleRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "People grouped by their company", Handler: route.Typed(c.list),
 		},
 	}
@@ -45,12 +46,12 @@ type company struct {
 
 // companyPage is the answer of …/companies.
 type companyPage struct {
-	svc.Page[company]
+	domain.Page[company]
 	Environment string `json:"environment"`
 }
 
 func (c companies) list(ctx context.Context, call *route.Call, in listCompanies) (companyPage, error) {
-	query := svc.CompanyQuery{Environment: in.Env.Environment, Search: in.Q, Masked: !call.Grant.May(svc.PermPeoplePIIRead), Limit: int(in.Limit)}
+	query := person.CompanyQuery{Environment: in.Env.Environment, Search: in.Q, Masked: !call.Grant.May(domain.PermPeoplePIIRead), Limit: int(in.Limit)}
 	keyset, err := call.Keyset(in.Cursor, 1)
 	if err != nil {
 		return companyPage{}, err
@@ -62,7 +63,7 @@ func (c companies) list(ctx context.Context, call *route.Call, in listCompanies)
 	if err != nil {
 		return companyPage{}, err
 	}
-	page := route.PageOf(call, api.Convert(list.Rows, func(one *svc.Company) company {
+	page := route.PageOf(call, api.Convert(list.Rows, func(one *person.Company) company {
 		return company{Name: one.Name, People: one.People, Events: one.Events, FirstSeenAt: route.Time(one.FirstSeenAt), LastSeenAt: route.Time(one.LastSeenAt)}
 	}), list.More, func(last company) []string { return []string{last.Name} })
 	return companyPage{page, in.Env.Slug}, nil

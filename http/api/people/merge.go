@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/http/route"
 )
 
@@ -21,16 +22,16 @@ func activityRoutes(ports Ports) []route.Route {
 	d := newDossiers(ports)
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}/timeline", Operation: "people.timeline", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}/timeline", Operation: "people.timeline", Private: isNoPersonID, Module: domain.ModulePeople, Scope: domain.ScopeRead, Permission: domain.PermPeopleRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Events, activities and errors of a person, newest first", Handler: route.Typed(d.timeline),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/people/{id}/notes", Operation: "people.note", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Write, Unrecorded: "the person's timeline shows it", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/people/{id}/notes", Operation: "people.note", Private: isNoPersonID, Module: domain.ModulePeople, Scope: domain.ScopeWrite, Permission: domain.PermPeopleWrite, Effect: route.Write, Unrecorded: "the person's timeline shows it", Rate: domain.RateDefault,
 			Summary: "Add a note to the timeline of a person", Status: http.StatusCreated, Handler: route.Typed(d.note),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/people/{id}/merge", Operation: "people.merge", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Destructive, Ledger: "person.merged", Rate: svc.RateDefault,
-			Summary: "Make two records of one person one", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(d.merge),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/people/{id}/merge", Operation: "people.merge", Private: isNoPersonID, Module: domain.ModulePeople, Scope: domain.ScopeWrite, Permission: domain.PermPeopleWrite, Effect: route.Destructive, Ledger: "person.merged", Rate: domain.RateDefault,
+			Summary: "Make two records of one person one", Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(d.merge),
 		},
 	}
 }
@@ -46,9 +47,9 @@ type personNote struct {
 }
 
 // Check requires a text of bounded length.
-func (n *addNote) Check(*route.Call) []svc.FieldError {
-	if text := strings.TrimSpace(n.Body.Text); text == "" || len(text) > svc.MaxNoteBytes {
-		return []svc.FieldError{{Field: "text", Code: "invalid_value", Message: fmt.Sprintf("text has 1 to %d bytes.", svc.MaxNoteBytes)}}
+func (n *addNote) Check(*route.Call) []domain.FieldError {
+	if text := strings.TrimSpace(n.Body.Text); text == "" || len(text) > person.MaxNoteBytes {
+		return []domain.FieldError{{Field: "text", Code: "invalid_value", Message: fmt.Sprintf("text has 1 to %d bytes.", person.MaxNoteBytes)}}
 	}
 	return nil
 }
@@ -58,14 +59,14 @@ func (d dossiers) note(ctx context.Context, call *route.Call, in addNote) (timel
 	if err != nil {
 		return timelineEntry{}, err
 	}
-	visitor, _ := svc.ParsePersonID(found.ID)
-	activity, err := d.changes.Note(ctx, in.Env.Number, visitor, svc.Activity{
-		ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityNote, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Text: strings.TrimSpace(in.Body.Text),
+	visitor, _ := person.ParsePersonID(found.ID)
+	activity, err := d.changes.Note(ctx, in.Env.Number, visitor, person.Activity{
+		ID: domain.DrawID(ctx, "crm_", d.newID), Kind: person.ActivityNote, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Text: strings.TrimSpace(in.Body.Text),
 	})
 	if err != nil {
 		return timelineEntry{}, err
 	}
-	entry := svc.TimelineEntry{TimelineKey: svc.TimelineKey{TsMs: activity.At.UnixMilli(), Kind: svc.TimelineActivity, ID: activity.ID}, Activity: &activity}
+	entry := person.TimelineEntry{TimelineKey: person.TimelineKey{TsMs: activity.At.UnixMilli(), Kind: person.TimelineActivity, ID: activity.ID}, Activity: &activity}
 	return entryOf(&entry), nil
 }
 
@@ -80,9 +81,9 @@ type otherPerson struct {
 }
 
 // Check refuses ids that cannot identify a person.
-func (m *mergePeople) Check(*route.Call) []svc.FieldError {
-	if svc.IsPlaceholderID(m.Body.PersonID) {
-		return []svc.FieldError{{Field: "personId", Code: svc.CodePlaceholderID, Message: svc.PlaceholderProblem("personId")}}
+func (m *mergePeople) Check(*route.Call) []domain.FieldError {
+	if domain.IsPlaceholderID(m.Body.PersonID) {
+		return []domain.FieldError{{Field: "personId", Code: domain.CodePlaceholderID, Message: domain.PlaceholderProblem("personId")}}
 	}
 	return nil
 }
@@ -94,22 +95,22 @@ func (d dossiers) merge(ctx context.Context, call *route.Call, in mergePeople) (
 		return dossier{}, err
 	}
 	other, err := d.findID(ctx, call, in.Env.Environment, in.Body.PersonID)
-	if svc.CodeOf(err) == svc.CodeNotFound {
-		return dossier{}, svc.Invalid(svc.FieldError{Field: "personId", Code: "unknown_person", Message: "No person of the environment has the id."})
+	if domain.CodeOf(err) == domain.CodeNotFound {
+		return dossier{}, domain.Invalid(domain.FieldError{Field: "personId", Code: "unknown_person", Message: "No person of the environment has the id."})
 	}
 	if err != nil {
 		return dossier{}, err
 	}
 	merged := other.Number == found.Number
-	if merged && !svc.IsRepeated(ctx) {
-		return dossier{}, svc.Errorf(svc.CodeConflict, "Both ids belong to one person already.")
+	if merged && !domain.IsRepeated(ctx) {
+		return dossier{}, domain.Errorf(domain.CodeConflict, "Both ids belong to one person already.")
 	}
-	one, _ := svc.ParsePersonID(found.ID)
-	two, _ := svc.ParsePersonID(other.ID)
+	one, _ := person.ParsePersonID(found.ID)
+	two, _ := person.ParsePersonID(other.ID)
 	call.About(found.ID)
 	// The note comes first: it records the decision, so the merge can be sent to the store again.
-	_, err = d.changes.Note(ctx, in.Env.Number, one, svc.Activity{
-		ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityMerge, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Merged: other.ID,
+	_, err = d.changes.Note(ctx, in.Env.Number, one, person.Activity{
+		ID: domain.DrawID(ctx, "crm_", d.newID), Kind: person.ActivityMerge, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Merged: other.ID,
 	})
 	if err != nil {
 		return dossier{}, err

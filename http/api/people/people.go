@@ -4,7 +4,10 @@ import (
 	"context"
 	"strconv"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
+	"svc/domain/segment"
+	"svc/domain/share"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -12,10 +15,10 @@ import (
 // People reads people.
 type People interface {
 	// People returns a page of the people of an environment.
-	People(ctx context.Context, query svc.PersonQuery) (svc.PersonList, error)
+	People(ctx context.Context, query person.Query) (person.List, error)
 	// Person returns the person of a visitor, by the visitor's number. It fails with not_found if no person of the
 	// environment has the visitor.
-	Person(ctx context.Context, environment, visitor uint64) (svc.Person, error)
+	Person(ctx context.Context, environment, visitor uint64) (person.Person, error)
 }
 
 // dossiers serves the routes of people.
@@ -39,55 +42,55 @@ func personRoutes(ports Ports) []route.Route {
 	d := newDossiers(ports)
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people", Operation: "people.list", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, AppPart: svc.AppFunnels, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people", Operation: "people.list", Module: domain.ModulePeople, Scope: domain.ScopeRead, Permission: domain.PermPeopleRead, AppPart: share.AppFunnels, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Search people", Handler: route.Typed(d.list),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.get", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.get", Private: isNoPersonID, Module: domain.ModulePeople, Scope: domain.ScopeRead, Permission: domain.PermPeopleRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "One person in full", Handler: route.Typed(d.get),
 		},
 		{
-			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.update", Private: isNoPersonID, Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Write, Ledger: "person.updated", Rate: svc.RateDefault,
+			Surface: route.Manage, Method: "PATCH", Path: "/apps/{org}/{app}/people/{id}", Operation: "people.update", Private: isNoPersonID, Module: domain.ModulePeople, Scope: domain.ScopeWrite, Permission: domain.PermPeopleWrite, Effect: route.Write, Ledger: "person.updated", Rate: domain.RateDefault,
 			Summary: "Change the stage, the tags or the CRM fields of a person", Handler: route.Typed(d.update),
 		},
 	}
 }
 
 // person is one row of the list, and a dossier (contract 51).
-type person struct {
-	ID             string             `json:"id" doc:"Any id that the person ever had finds the person."`
-	DistinctID     *string            `json:"distinctId" doc:"The oldest id under which the person was identified, else the oldest one of all."`
-	DistinctIDs    []string           `json:"distinctIds" doc:"All ids of the person that sent events."`
-	Email          *string            `json:"email" doc:"Masked without people.pii.read."`
-	Name           *string            `json:"name" doc:"Masked without people.pii.read."`
-	Company        *string            `json:"company"`
-	Traits         map[string]value   `json:"traits" doc:"Of each trait the value told last, at most 64."`
-	FirstSource    *string            `json:"firstSource"`
-	FirstMedium    *string            `json:"firstMedium"`
-	FirstCampaign  *string            `json:"firstCampaign"`
-	FirstReferrer  *string            `json:"firstReferrer"`
-	FirstURL       *string            `json:"firstUrl"`
-	LastSource     *string            `json:"lastSource"`
-	LastMedium     *string            `json:"lastMedium"`
-	LastCampaign   *string            `json:"lastCampaign"`
-	LastReferrer   *string            `json:"lastReferrer"`
-	LastURL        *string            `json:"lastUrl"`
-	Country        *string            `json:"country"`
-	Region         *string            `json:"region"`
-	City           *string            `json:"city"`
-	Device         *string            `json:"device"`
-	Browser        *string            `json:"browser"`
-	OS             *string            `json:"os"`
-	FirstSeenAt    route.Time         `json:"firstSeenAt"`
-	LastSeenAt     route.Time         `json:"lastSeenAt"`
-	Sessions       uint64             `json:"sessions"`
-	Events         uint64             `json:"events"`
-	Pageviews      uint64             `json:"pageviews"`
-	LifecycleStage svc.LifecycleStage `json:"lifecycleStage"`
-	StageSource    string             `json:"stageSource" doc:"manual where a member set the stage, auto where the rules did." enum:"auto,manual"`
-	Tags           []string           `json:"tags"`
-	CRM            map[string]value   `json:"crm"`
-	Revenue        *personRevenue     `json:"revenue" doc:"null where no billing is connected; see the documentation of revenue."`
+type personJSON struct {
+	ID             string                 `json:"id" doc:"Any id that the person ever had finds the person."`
+	DistinctID     *string                `json:"distinctId" doc:"The oldest id under which the person was identified, else the oldest one of all."`
+	DistinctIDs    []string               `json:"distinctIds" doc:"All ids of the person that sent events."`
+	Email          *string                `json:"email" doc:"Masked without people.pii.read."`
+	Name           *string                `json:"name" doc:"Masked without people.pii.read."`
+	Company        *string                `json:"company"`
+	Traits         map[string]value       `json:"traits" doc:"Of each trait the value told last, at most 64."`
+	FirstSource    *string                `json:"firstSource"`
+	FirstMedium    *string                `json:"firstMedium"`
+	FirstCampaign  *string                `json:"firstCampaign"`
+	FirstReferrer  *string                `json:"firstReferrer"`
+	FirstURL       *string                `json:"firstUrl"`
+	LastSource     *string                `json:"lastSource"`
+	LastMedium     *string                `json:"lastMedium"`
+	LastCampaign   *string                `json:"lastCampaign"`
+	LastReferrer   *string                `json:"lastReferrer"`
+	LastURL        *string                `json:"lastUrl"`
+	Country        *string                `json:"country"`
+	Region         *string                `json:"region"`
+	City           *string                `json:"city"`
+	Device         *string                `json:"device"`
+	Browser        *string                `json:"browser"`
+	OS             *string                `json:"os"`
+	FirstSeenAt    route.Time             `json:"firstSeenAt"`
+	LastSeenAt     route.Time             `json:"lastSeenAt"`
+	Sessions       uint64                 `json:"sessions"`
+	Events         uint64                 `json:"events"`
+	Pageviews      uint64                 `json:"pageviews"`
+	LifecycleStage segment.LifecycleStage `json:"lifecycleStage"`
+	StageSource    string                 `json:"stageSource" doc:"manual where a member set the stage, auto where the rules did." enum:"auto,manual"`
+	Tags           []string               `json:"tags"`
+	CRM            map[string]value       `json:"crm"`
+	Revenue        *personRevenue         `json:"revenue" doc:"null where no billing is connected; see the documentation of revenue."`
 }
 
 // personRevenue is the revenue of one person.
@@ -97,13 +100,13 @@ type personRevenue struct {
 	Currency string `json:"currency"`
 }
 
-func personOf(p *svc.Person) person {
+func personOf(p *person.Person) personJSON {
 	stage, source := p.Stage()
 	var revenue *personRevenue
 	if p.Revenue != nil {
 		revenue = &personRevenue{Status: p.Revenue.Status, MRRCents: p.Revenue.MRRCents, Currency: p.Revenue.Currency}
 	}
-	return person{
+	return personJSON{
 		Revenue: revenue,
 		ID:      p.ID, DistinctID: api.OrNull(p.DistinctID), DistinctIDs: p.DistinctIDs, Email: api.OrNull(p.Email), Name: api.OrNull(p.Name),
 		Company: api.OrNull(p.Company), Traits: valuesOf(p.Traits),
@@ -119,9 +122,9 @@ func personOf(p *svc.Person) person {
 }
 
 // shownPerson returns the function that makes the answer of a person for the caller.
-func shownPerson(call *route.Call) func(*svc.Person) person {
-	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
-	return func(p *svc.Person) person {
+func shownPerson(call *route.Call) func(*person.Person) personJSON {
+	seesPersons := call.Grant.May(domain.PermPeoplePIIRead)
+	return func(p *person.Person) personJSON {
 		if !seesPersons {
 			p.Mask()
 		}
@@ -130,14 +133,14 @@ func shownPerson(call *route.Call) func(*svc.Person) person {
 }
 
 // stageParam is the parameter stage; empty if the request names none.
-type stageParam svc.LifecycleStage
+type stageParam segment.LifecycleStage
 
 func stageChoice() api.Choice {
-	return api.Choice{Field: "stage", What: "stage", Allowed: api.Words(svc.LifecycleStages())}
+	return api.Choice{Field: "stage", What: "stage", Allowed: api.Words(segment.LifecycleStages())}
 }
 
 // Parse reads the stage.
-func (s *stageParam) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (s *stageParam) Parse(_ *route.Call, words []string) []domain.FieldError {
 	word, problems := stageChoice().Parse(words)
 	*s = stageParam(word)
 	if len(problems) > 0 {
@@ -148,7 +151,7 @@ func (s *stageParam) Parse(_ *route.Call, words []string) []svc.FieldError {
 
 // Schema describes the parameter.
 func (stageParam) Schema() route.Schema {
-	return route.Schema{"type": "string", "enum": api.Words(svc.LifecycleStages())}
+	return route.Schema{"type": "string", "enum": api.Words(segment.LifecycleStages())}
 }
 
 type listPeople struct {
@@ -165,19 +168,19 @@ type listPeople struct {
 
 // personPage is the answer of …/people.
 type personPage struct {
-	svc.Page[person]
+	domain.Page[personJSON]
 	Environment string `json:"environment"`
 }
 
 func (d dossiers) list(ctx context.Context, call *route.Call, in listPeople) (personPage, error) {
-	query := svc.PersonQuery{
-		Environment: in.Env.Environment, Search: in.Q, SearchMasked: !call.Grant.May(svc.PermPeoplePIIRead),
-		Stage: svc.LifecycleStage(in.Stage), Tags: in.Tag, Now: call.Now, Limit: int(in.Limit),
+	query := person.Query{
+		Environment: in.Env.Environment, Search: in.Q, SearchMasked: !call.Grant.May(domain.PermPeoplePIIRead),
+		Stage: segment.LifecycleStage(in.Stage), Tags: in.Tag, Now: call.Now, Limit: int(in.Limit),
 	}
 	if in.Segment != "" {
 		found, err := segmentOf(ctx, d.segments, call, in.Segment)
-		if svc.CodeOf(err) == svc.CodeNotFound {
-			return personPage{}, svc.Invalid(svc.FieldError{Field: "segment", Code: "unknown_segment", Message: "The application has no segment of this id."})
+		if domain.CodeOf(err) == domain.CodeNotFound {
+			return personPage{}, domain.Invalid(domain.FieldError{Field: "segment", Code: "unknown_segment", Message: "The application has no segment of this id."})
 		}
 		if err != nil {
 			return personPage{}, err
@@ -195,7 +198,7 @@ func (d dossiers) list(ctx context.Context, call *route.Call, in listPeople) (pe
 }
 
 // pageOfPeople answers a page of people.
-func pageOfPeople(ctx context.Context, call *route.Call, people People, query svc.PersonQuery, cursor string) (personPage, error) {
+func pageOfPeople(ctx context.Context, call *route.Call, people People, query person.Query, cursor string) (personPage, error) {
 	var err error
 	if query.After, err = personKey(call, cursor); err != nil {
 		return personPage{}, err
@@ -204,14 +207,14 @@ func pageOfPeople(ctx context.Context, call *route.Call, people People, query sv
 	if err != nil {
 		return personPage{}, err
 	}
-	page := route.PageOf(call, api.Convert(list.Rows, shownPerson(call)), list.More, func(person) []string {
+	page := route.PageOf(call, api.Convert(list.Rows, shownPerson(call)), list.More, func(personJSON) []string {
 		return []string{strconv.FormatInt(list.Last.BeganMs, 10), strconv.FormatUint(list.Last.Number, 10)}
 	})
 	return personPage{Page: page, Environment: query.Environment.Slug}, nil
 }
 
 // personKey reads the position of a cursor in the list.
-func personKey(call *route.Call, cursor string) (*svc.PersonKey, error) {
+func personKey(call *route.Call, cursor string) (*person.Key, error) {
 	keyset, err := call.Keyset(cursor, 2)
 	if keyset == nil || err != nil {
 		return nil, err
@@ -219,9 +222,9 @@ func personKey(call *route.Call, cursor string) (*svc.PersonKey, error) {
 	began, badTime := strconv.ParseInt(keyset[0], 10, 64)
 	number, badNumber := strconv.ParseUint(keyset[1], 10, 64)
 	if badTime != nil || badNumber != nil {
-		return nil, svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+		return nil, domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
-	return &svc.PersonKey{BeganMs: began, Number: number}, nil
+	return &person.Key{BeganMs: began, Number: number}, nil
 }
 
 // personPath is the address of a person in a path.
@@ -232,29 +235,29 @@ type personPath struct {
 }
 
 // find returns the person of a path.
-func (d dossiers) find(ctx context.Context, call *route.Call, in personPath) (svc.Person, error) {
+func (d dossiers) find(ctx context.Context, call *route.Call, in personPath) (person.Person, error) {
 	return d.findID(ctx, call, in.Env.Environment, in.ID)
 }
 
 // findID returns the person with an id: a person's id, a distinct id or an anonymous id. A caller without
 // people.pii.read finds no person by the last two, because it could confirm a guess with them.
-func (d dossiers) findID(ctx context.Context, call *route.Call, env svc.Environment, id string) (svc.Person, error) {
-	if visitor, ok := svc.ParsePersonID(id); ok {
+func (d dossiers) findID(ctx context.Context, call *route.Call, env domain.Environment, id string) (person.Person, error) {
+	if visitor, ok := person.ParsePersonID(id); ok {
 		return d.people.Person(ctx, env.Number, visitor)
 	}
-	if !call.Grant.May(svc.PermPeoplePIIRead) || svc.IsPlaceholderID(id) {
-		return svc.Person{}, svc.NotFound("person")
+	if !call.Grant.May(domain.PermPeoplePIIRead) || domain.IsPlaceholderID(id) {
+		return person.Person{}, domain.NotFound("person")
 	}
 	found, err := d.erasures.Customer(ctx, env.Number, id)
 	if err == nil && found.Events == 0 { // Only billing knows the customer.
-		err = svc.NotFound("person")
+		err = domain.NotFound("person")
 	}
 	return found, err
 }
 
 // dossier is the answer of …/people/{id}.
 type dossier struct {
-	person
+	personJSON
 	Environment string `json:"environment"`
 }
 

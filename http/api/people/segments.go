@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -16,19 +18,19 @@ import (
 // Segments stores the segments of applications.
 type Segments interface {
 	// Segments returns the segments of an application, ordered by id.
-	Segments(ctx context.Context, app svc.Application) ([]svc.Segment, error)
+	Segments(ctx context.Context, app domain.Application) ([]segment.Segment, error)
 	// CreateSegment makes a segment of a valid specification.
-	CreateSegment(ctx context.Context, app svc.Application, spec svc.SegmentSpec) (svc.Segment, error)
+	CreateSegment(ctx context.Context, app domain.Application, spec segment.Spec) (segment.Segment, error)
 	// ReplaceSegment gives a segment another specification. It fails with not_found if the segment does not exist.
-	ReplaceSegment(ctx context.Context, app svc.Application, id string, spec svc.SegmentSpec) (svc.Segment, error)
+	ReplaceSegment(ctx context.Context, app domain.Application, id string, spec segment.Spec) (segment.Segment, error)
 	// DeleteSegment fails with conflict while the segment is in use.
-	DeleteSegment(ctx context.Context, app svc.Application, id string) error
+	DeleteSegment(ctx context.Context, app domain.Application, id string) error
 }
 
 // Tallies counts the people of segments.
 type Tallies interface {
 	// SegmentCounts returns the number of people of an environment in each of some segments.
-	SegmentCounts(ctx context.Context, environment svc.Environment, segments []svc.Segment, now time.Time) ([]uint64, error)
+	SegmentCounts(ctx context.Context, environment domain.Environment, segments []segment.Segment, now time.Time) ([]uint64, error)
 }
 
 // segments serves the routes of segments.
@@ -42,29 +44,29 @@ func segmentRoutes(ports Ports) []route.Route {
 	s := segments{segments: ports.Segments, tallies: ports.Tallies, people: ports.People}
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/segments", Operation: "segments.list", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/segments", Operation: "segments.list", Module: domain.ModulePeople, Scope: domain.ScopeRead, Permission: domain.PermPeopleRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "List segments with the number of their people", Handler: route.Typed(s.list),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/segments", Operation: "segments.put", Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Write, Ledger: "segment.updated", Rate: svc.RateDefault,
-			Summary: "Create or replace a segment", Status: http.StatusCreated, Also: http.StatusOK, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(s.put),
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/segments", Operation: "segments.put", Module: domain.ModulePeople, Scope: domain.ScopeWrite, Permission: domain.PermPeopleWrite, Effect: route.Write, Ledger: "segment.updated", Rate: domain.RateDefault,
+			Summary: "Create or replace a segment", Status: http.StatusCreated, Also: http.StatusOK, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(s.put),
 		},
 		{
-			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/segments/{id}", Operation: "segments.delete", Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Destructive, Ledger: "segment.deleted", Rate: svc.RateDefault,
-			Summary: "Delete a segment that no flag and no campaign uses", Status: http.StatusNoContent, Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(s.delete),
+			Surface: route.Manage, Method: "DELETE", Path: "/apps/{org}/{app}/segments/{id}", Operation: "segments.delete", Module: domain.ModulePeople, Scope: domain.ScopeWrite, Permission: domain.PermPeopleWrite, Effect: route.Destructive, Ledger: "segment.deleted", Rate: domain.RateDefault,
+			Summary: "Delete a segment that no flag and no campaign uses", Status: http.StatusNoContent, Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(s.delete),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/segments/{id}/members", Operation: "segments.members", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/segments/{id}/members", Operation: "segments.members", Module: domain.ModulePeople, Scope: domain.ScopeRead, Permission: domain.PermPeopleRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "The people of a segment", Handler: route.Typed(s.members),
 		},
 		{
-			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/segments/preview", Operation: "segments.preview", Module: svc.ModulePeople, Scope: svc.ScopeRead, Permission: svc.PermPeopleRead, Effect: route.Read, Rate: svc.RateQuery,
+			Surface: route.Manage, Method: "POST", Path: "/apps/{org}/{app}/segments/preview", Operation: "segments.preview", Module: domain.ModulePeople, Scope: domain.ScopeRead, Permission: domain.PermPeopleRead, Effect: route.Read, Rate: domain.RateQuery,
 			Summary: "Count the people who meet a definition, and show ten of them", Handler: route.Typed(s.preview),
 		},
 	}
 }
 
-// definition is the definition of a segment, which svc.ParseSegmentDefinition reads.
+// definition is the definition of a segment, which segment.ParseSegmentDefinition reads.
 type definition struct{ json.RawMessage }
 
 // Schema describes the outermost group; its conditions may contain groups.
@@ -79,26 +81,26 @@ func (definition) Schema() route.Schema {
 func (d definition) given() bool { return len(d.RawMessage) > 0 && string(d.RawMessage) != "null" }
 
 // segment is a segment as answers show it.
-type segment struct {
-	ID              string          `json:"id"`
-	Name            string          `json:"name"`
-	Kind            svc.SegmentKind `json:"kind"`
-	Definition      definition      `json:"definition" doc:"null for a static segment. Without people.pii.read, personal values are masked."`
-	MemberCount     uint64          `json:"memberCount" doc:"The people who are in the segment now, in the environment."`
-	CreatedAt       route.Time      `json:"createdAt"`
-	UpdatedAt       route.Time      `json:"updatedAt"`
-	LastEvaluatedAt route.Time      `json:"lastEvaluatedAt" doc:"When the people were counted: at the request."`
+type segmentJSON struct {
+	ID              string       `json:"id"`
+	Name            string       `json:"name"`
+	Kind            segment.Kind `json:"kind"`
+	Definition      definition   `json:"definition" doc:"null for a static segment. Without people.pii.read, personal values are masked."`
+	MemberCount     uint64       `json:"memberCount" doc:"The people who are in the segment now, in the environment."`
+	CreatedAt       route.Time   `json:"createdAt"`
+	UpdatedAt       route.Time   `json:"updatedAt"`
+	LastEvaluatedAt route.Time   `json:"lastEvaluatedAt" doc:"When the people were counted: at the request."`
 }
 
 // shownSegment returns the function that makes the answer of a segment for the caller.
-func shownSegment(call *route.Call) func(*svc.Segment) segment {
-	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
-	return func(s *svc.Segment) segment {
+func shownSegment(call *route.Call) func(*segment.Segment) segmentJSON {
+	seesPersons := call.Grant.May(domain.PermPeoplePIIRead)
+	return func(s *segment.Segment) segmentJSON {
 		shown := *s
 		if !seesPersons {
 			shown.Mask()
 		}
-		out := segment{
+		out := segmentJSON{
 			ID: s.ID, Name: s.Name, Kind: s.Kind, Definition: definition{json.RawMessage("null")}, CreatedAt: route.Time(s.CreatedAt),
 			UpdatedAt: route.Time(s.UpdatedAt), LastEvaluatedAt: route.Time(call.Now),
 		}
@@ -117,7 +119,7 @@ type listSegments struct {
 
 // segmentPage is the answer of …/segments.
 type segmentPage struct {
-	svc.Page[segment]
+	domain.Page[segmentJSON]
 	Environment string `json:"environment"`
 }
 
@@ -126,13 +128,13 @@ func (s segments) list(ctx context.Context, call *route.Call, in listSegments) (
 	if err != nil {
 		return segmentPage{}, err
 	}
-	page, err := api.PageOfAll(call, api.Convert(all, shownSegment(call)), in.Paging, func(row segment) string { return row.ID })
+	page, err := api.PageOfAll(call, api.Convert(all, shownSegment(call)), in.Paging, func(row segmentJSON) string { return row.ID })
 	if err != nil {
 		return segmentPage{}, err
 	}
-	asked := make([]svc.Segment, len(page.Data))
+	asked := make([]segment.Segment, len(page.Data))
 	for i := range page.Data {
-		asked[i] = all[slices.IndexFunc(all, func(one svc.Segment) bool { return one.ID == page.Data[i].ID })]
+		asked[i] = all[slices.IndexFunc(all, func(one segment.Segment) bool { return one.ID == page.Data[i].ID })]
 	}
 	counts, err := s.tallies.SegmentCounts(ctx, in.Env.Environment, asked, call.Now)
 	if err != nil {
@@ -149,33 +151,33 @@ type putSegment struct {
 	Env  api.Env     `query:"env" doc:"The environment whose people memberCount counts."`
 	Body segmentBody `body:"json"`
 
-	spec svc.SegmentSpec
+	spec segment.Spec
 }
 
 // segmentBody is the body of POST …/segments.
 type segmentBody struct {
-	ID         string          `json:"id" doc:"The segment to replace; absent for a new one."`
-	Name       string          `json:"name" required:"true" doc:"The name that people read."`
-	Kind       svc.SegmentKind `json:"kind" doc:"dynamic where it is absent."`
-	Definition definition      `json:"definition" doc:"Who is in a dynamic segment."`
-	MemberIDs  []string        `json:"memberIds" doc:"The people of a static segment, by their ids, at most 10000. An id that nobody has counts nobody."`
+	ID         string       `json:"id" doc:"The segment to replace; absent for a new one."`
+	Name       string       `json:"name" required:"true" doc:"The name that people read."`
+	Kind       segment.Kind `json:"kind" doc:"dynamic where it is absent."`
+	Definition definition   `json:"definition" doc:"Who is in a dynamic segment."`
+	MemberIDs  []string     `json:"memberIds" doc:"The people of a static segment, by their ids, at most 10000. An id that nobody has counts nobody."`
 }
 
 // Check applies the rules of segments.
-func (p *putSegment) Check(*route.Call) (problems []svc.FieldError) {
-	p.spec = svc.SegmentSpec{Name: p.Body.Name, Kind: p.Body.Kind}
+func (p *putSegment) Check(*route.Call) (problems []domain.FieldError) {
+	p.spec = segment.Spec{Name: p.Body.Name, Kind: p.Body.Kind}
 	if p.spec.Kind == "" {
-		p.spec.Kind = svc.SegmentDynamic
+		p.spec.Kind = segment.Dynamic
 	}
 	for i, id := range p.Body.MemberIDs {
-		visitor, ok := svc.ParsePersonID(id)
+		visitor, ok := person.ParsePersonID(id)
 		if !ok && len(problems) == 0 {
-			problems = append(problems, svc.FieldError{Field: fmt.Sprintf("memberIds[%d]", i), Code: "invalid_value", Message: fmt.Sprintf("%q is no id of a person.", id)})
+			problems = append(problems, domain.FieldError{Field: fmt.Sprintf("memberIds[%d]", i), Code: "invalid_value", Message: fmt.Sprintf("%q is no id of a person.", id)})
 		}
 		p.spec.Members = append(p.spec.Members, visitor)
 	}
 	if p.Body.Definition.given() {
-		group, found := svc.ParseSegmentDefinition(p.Body.Definition.RawMessage)
+		group, found := segment.ParseSegmentDefinition(p.Body.Definition.RawMessage)
 		if len(found) > 0 {
 			return append(problems, found...)
 		}
@@ -184,11 +186,11 @@ func (p *putSegment) Check(*route.Call) (problems []svc.FieldError) {
 	return append(problems, p.spec.Validate()...)
 }
 
-func (s segments) put(ctx context.Context, call *route.Call, in putSegment) (segment, error) {
+func (s segments) put(ctx context.Context, call *route.Call, in putSegment) (segmentJSON, error) {
 	if err := mayAsk(call, in.spec.Definition); err != nil {
-		return segment{}, err
+		return segmentJSON{}, err
 	}
-	var kept svc.Segment
+	var kept segment.Segment
 	var err error
 	if in.Body.ID == "" {
 		kept, err = s.segments.CreateSegment(ctx, call.App, in.spec)
@@ -197,15 +199,15 @@ func (s segments) put(ctx context.Context, call *route.Call, in putSegment) (seg
 		call.Answer(http.StatusOK)
 	}
 	if err != nil {
-		return segment{}, err
+		return segmentJSON{}, err
 	}
 	if in.Body.ID == "" {
 		call.Created("/apps/" + call.Ref().String() + "/segments/" + kept.ID)
 	}
 	call.About(kept.ID)
-	counts, err := s.tallies.SegmentCounts(ctx, in.Env.Environment, []svc.Segment{kept}, call.Now)
+	counts, err := s.tallies.SegmentCounts(ctx, in.Env.Environment, []segment.Segment{kept}, call.Now)
 	if err != nil {
-		return segment{}, err
+		return segmentJSON{}, err
 	}
 	row := shownSegment(call)(&kept)
 	row.MemberCount = counts[0]
@@ -213,12 +215,12 @@ func (s segments) put(ctx context.Context, call *route.Call, in putSegment) (seg
 }
 
 // mayAsk refuses a definition that would reveal masked data to a caller without people.pii.read.
-func mayAsk(call *route.Call, group *svc.SegmentGroup) error {
-	if group == nil || !group.Personal() || call.Grant.May(svc.PermPeoplePIIRead) {
+func mayAsk(call *route.Call, group *segment.Group) error {
+	if group == nil || !group.Personal() || call.Grant.May(domain.PermPeoplePIIRead) {
 		return nil
 	}
-	return &svc.Error{
-		Code: svc.CodeForbidden, Required: &svc.Required{Permission: svc.PermPeoplePIIRead},
+	return &domain.Error{
+		Code: domain.CodeForbidden, Required: &domain.Required{Permission: domain.PermPeoplePIIRead},
 		Message: "The definition asks for what is masked to you; it needs people.pii.read.",
 	}
 }
@@ -243,18 +245,18 @@ func (s segments) members(ctx context.Context, call *route.Call, in listMembers)
 	if err != nil {
 		return personPage{}, err
 	}
-	return pageOfPeople(ctx, call, s.people, svc.PersonQuery{Environment: in.Env.Environment, Segment: &found, Now: call.Now, Limit: int(in.Limit)}, in.Cursor)
+	return pageOfPeople(ctx, call, s.people, person.Query{Environment: in.Env.Environment, Segment: &found, Now: call.Now, Limit: int(in.Limit)}, in.Cursor)
 }
 
 // segmentOf returns a segment of the path's application.
-func segmentOf(ctx context.Context, segments Segments, call *route.Call, id string) (svc.Segment, error) {
+func segmentOf(ctx context.Context, segments Segments, call *route.Call, id string) (segment.Segment, error) {
 	all, err := segments.Segments(ctx, call.App)
 	if err != nil {
-		return svc.Segment{}, err
+		return segment.Segment{}, err
 	}
-	at := slices.IndexFunc(all, func(one svc.Segment) bool { return one.ID == id })
+	at := slices.IndexFunc(all, func(one segment.Segment) bool { return one.ID == id })
 	if at < 0 {
-		return svc.Segment{}, svc.NotFound("segment")
+		return segment.Segment{}, domain.NotFound("segment")
 	}
 	return all[at], nil
 }
@@ -264,7 +266,7 @@ type previewSegment struct {
 	Env  api.Env     `query:"env" doc:"The environment's slug."`
 	Body previewBody `body:"json"`
 
-	group *svc.SegmentGroup
+	group *segment.Group
 }
 
 // previewBody is the body of POST …/segments/preview.
@@ -273,8 +275,8 @@ type previewBody struct {
 }
 
 // Check reads the definition.
-func (p *previewSegment) Check(*route.Call) (problems []svc.FieldError) {
-	p.group, problems = svc.ParseSegmentDefinition(p.Body.Definition.RawMessage)
+func (p *previewSegment) Check(*route.Call) (problems []domain.FieldError) {
+	p.group, problems = segment.ParseSegmentDefinition(p.Body.Definition.RawMessage)
 	return problems
 }
 
@@ -283,21 +285,21 @@ const previewSize = 10
 
 // segmentPreview is the answer of …/segments/preview.
 type segmentPreview struct {
-	MemberCount uint64   `json:"memberCount"`
-	Members     []person `json:"members" doc:"Ten of them, those first seen last before others."`
-	Environment string   `json:"environment"`
+	MemberCount uint64       `json:"memberCount"`
+	Members     []personJSON `json:"members" doc:"Ten of them, those first seen last before others."`
+	Environment string       `json:"environment"`
 }
 
 func (s segments) preview(ctx context.Context, call *route.Call, in previewSegment) (segmentPreview, error) {
 	if err := mayAsk(call, in.group); err != nil {
 		return segmentPreview{}, err
 	}
-	previewed := svc.Segment{Kind: svc.SegmentDynamic, Definition: in.group}
-	counts, err := s.tallies.SegmentCounts(ctx, in.Env.Environment, []svc.Segment{previewed}, call.Now)
+	previewed := segment.Segment{Kind: segment.Dynamic, Definition: in.group}
+	counts, err := s.tallies.SegmentCounts(ctx, in.Env.Environment, []segment.Segment{previewed}, call.Now)
 	if err != nil {
 		return segmentPreview{}, err
 	}
-	list, err := s.people.People(ctx, svc.PersonQuery{Environment: in.Env.Environment, Segment: &previewed, Now: call.Now, Limit: previewSize})
+	list, err := s.people.People(ctx, person.Query{Environment: in.Env.Environment, Segment: &previewed, Now: call.Now, Limit: previewSize})
 	if err != nil {
 		return segmentPreview{}, err
 	}

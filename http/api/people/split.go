@@ -7,7 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -19,15 +20,15 @@ type Splits interface {
 	// Tied reports whether an alias or a merge names an id.
 	Tied(ctx context.Context, environment, visitor uint64) (bool, error)
 	// Split removes an id from its person. It may be repeated.
-	Split(ctx context.Context, environment uint64, split svc.PersonSplit) error
+	Split(ctx context.Context, environment uint64, split person.Split) error
 }
 
 func splitRoutes(ports Ports) []route.Route {
 	d := newDossiers(ports)
 	return []route.Route{
 		{
-			Surface: route.Manage, Method: http.MethodPost, Path: "/apps/{org}/{app}/people/{person}/split", Operation: "people.split", Addition: true, Module: svc.ModulePeople, Scope: svc.ScopeWrite, Permission: svc.PermPeopleWrite, Effect: route.Destructive, Ledger: "person.split", Rate: svc.RateDefault,
-			Summary: "Remove an id from a person", Codes: []svc.Code{svc.CodeConflict}, Handler: route.Typed(d.split),
+			Surface: route.Manage, Method: http.MethodPost, Path: "/apps/{org}/{app}/people/{person}/split", Operation: "people.split", Addition: true, Module: domain.ModulePeople, Scope: domain.ScopeWrite, Permission: domain.PermPeopleWrite, Effect: route.Destructive, Ledger: "person.split", Rate: domain.RateDefault,
+			Summary: "Remove an id from a person", Codes: []domain.Code{domain.CodeConflict}, Handler: route.Typed(d.split),
 		},
 	}
 }
@@ -46,21 +47,21 @@ type splitID struct {
 }
 
 // Check requires a time that is not in the future.
-func (s *splitPerson) Check(call *route.Call) []svc.FieldError {
+func (s *splitPerson) Check(call *route.Call) []domain.FieldError {
 	if s.Body.ID == "" {
-		return []svc.FieldError{{Field: "id", Code: "invalid_value", Message: "id is empty; give one of the person's distinctIds."}}
+		return []domain.FieldError{{Field: "id", Code: "invalid_value", Message: "id is empty; give one of the person's distinctIds."}}
 	}
 	if from := s.Body.From; from != nil && (time.Time(*from).After(call.Now) || time.Time(*from).UnixMilli() <= 0) {
-		return []svc.FieldError{{Field: "from", Code: "invalid_value", Message: "from is a time between 1970 and now."}}
+		return []domain.FieldError{{Field: "from", Code: "invalid_value", Message: "from is a time between 1970 and now."}}
 	}
 	return nil
 }
 
 // splitPeople is the answer of POST …/people/{id}/split.
 type splitPeople struct {
-	Person      *person `json:"person" doc:"The person without the id; null if nothing of the person is left."`
-	Own         *person `json:"own" doc:"The person of the id; null if it has no events of its own yet."`
-	Environment string  `json:"environment"`
+	Person      *personJSON `json:"person" doc:"The person without the id; null if nothing of the person is left."`
+	Own         *personJSON `json:"own" doc:"The person of the id; null if it has no events of its own yet."`
+	Environment string      `json:"environment"`
 }
 
 // split removes an id from a person. It notes the decision first, so the caller can send the noted decision to the
@@ -74,22 +75,22 @@ func (d dossiers) split(ctx context.Context, call *route.Call, in splitPerson) (
 	rest := slices.DeleteFunc(slices.Clone(found.Members), func(member uint64) bool { return member == visitor })
 	switch {
 	case len(rest) == len(found.Members):
-		return splitPeople{}, svc.Invalid(svc.FieldError{Field: "id", Code: "unknown_id", Message: "The person has no such id.", Allowed: shownIDs(call, &found)})
+		return splitPeople{}, domain.Invalid(domain.FieldError{Field: "id", Code: "unknown_id", Message: "The person has no such id.", Allowed: shownIDs(call, &found)})
 	case len(rest) == 0:
-		return splitPeople{}, svc.Errorf(svc.CodeConflict, "The person has no other id.")
+		return splitPeople{}, domain.Errorf(domain.CodeConflict, "The person has no other id.")
 	}
 	devices, err := d.splits.Tied(ctx, in.Env.Number, visitor)
 	if err != nil {
 		return splitPeople{}, err
 	}
-	split := svc.PersonSplit{Visitor: visitor, At: call.Now.Truncate(time.Millisecond), Devices: devices}
-	activity := svc.Activity{ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivitySplit, At: split.At, By: actorOf(call), Split: svc.PersonID(visitor), Devices: devices}
+	split := person.Split{Visitor: visitor, At: call.Now.Truncate(time.Millisecond), Devices: devices}
+	activity := person.Activity{ID: domain.DrawID(ctx, "crm_", d.newID), Kind: person.ActivitySplit, At: split.At, By: actorOf(call), Split: person.ID(visitor), Devices: devices}
 	if in.Body.From != nil {
 		split.Since = new(time.Time(*in.Body.From).Truncate(time.Millisecond))
 		activity.Since = split.Since
 	}
 	call.About(found.ID)
-	owner, _ := svc.ParsePersonID(found.ID)
+	owner, _ := person.ParsePersonID(found.ID)
 	if activity, err = d.changes.Note(ctx, in.Env.Number, owner, activity); err != nil {
 		return splitPeople{}, err
 	}
@@ -104,11 +105,11 @@ func (d dossiers) split(ctx context.Context, call *route.Call, in splitPerson) (
 func (d dossiers) afterSplit(ctx context.Context, call *route.Call, in splitPerson, visitor uint64, rest []uint64) (splitPeople, error) {
 	out := splitPeople{Environment: in.Env.Slug}
 	for _, one := range []struct {
-		into    **person
+		into    **personJSON
 		visitor uint64
 	}{{&out.Own, visitor}, {&out.Person, rest[0]}} {
 		found, err := d.people.Person(ctx, in.Env.Number, one.visitor)
-		if svc.CodeOf(err) == svc.CodeNotFound {
+		if domain.CodeOf(err) == domain.CodeNotFound {
 			continue
 		}
 		if err != nil {
@@ -120,15 +121,15 @@ func (d dossiers) afterSplit(ctx context.Context, call *route.Call, in splitPers
 }
 
 // shownIDs returns the ids of a person if the caller may see them.
-func shownIDs(call *route.Call, p *svc.Person) []string {
-	if !call.Grant.May(svc.PermPeoplePIIRead) {
+func shownIDs(call *route.Call, p *person.Person) []string {
+	if !call.Grant.May(domain.PermPeoplePIIRead) {
 		return nil
 	}
 	return p.DistinctIDs
 }
 
 // splitSummary describes in one line the ids that were removed from a person.
-func splitSummary(a *svc.Activity) string {
+func splitSummary(a *person.Activity) string {
 	if a.Since == nil {
 		return "removed " + a.Split
 	}

@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -16,43 +19,43 @@ import (
 // Timelines reads the timelines of people.
 type Timelines interface {
 	// Timeline returns a page of a timeline, the newest first, and whether more follow.
-	Timeline(ctx context.Context, query svc.TimelineQuery) (entries []svc.TimelineEntry, more bool, err error)
+	Timeline(ctx context.Context, query person.TimelineQuery) (entries []person.TimelineEntry, more bool, err error)
 }
 
 // timelineKinds is the parameter kind; the default is all kinds.
-type timelineKinds []svc.TimelineKind
+type timelineKinds []person.TimelineKind
 
 // Parse reads the kinds.
-func (k *timelineKinds) Parse(_ *route.Call, words []string) (problems []svc.FieldError) {
-	allowed := api.Words(svc.TimelineKinds())
+func (k *timelineKinds) Parse(_ *route.Call, words []string) (problems []domain.FieldError) {
+	allowed := api.Words(person.TimelineKinds())
 	for _, word := range words {
 		if !slices.Contains(allowed, word) {
 			problems = append(problems, api.UnknownWord("kind", "kind", word, allowed))
 		}
-		*k = append(*k, svc.TimelineKind(word))
+		*k = append(*k, person.TimelineKind(word))
 	}
 	if len(words) == 0 {
-		*k = svc.TimelineKinds()
+		*k = person.TimelineKinds()
 	}
 	return problems
 }
 
 // Schema describes the parameter.
 func (timelineKinds) Schema() route.Schema {
-	return route.Schema{"type": "array", "items": route.Schema{"type": "string", "enum": api.Words(svc.TimelineKinds())}}
+	return route.Schema{"type": "array", "items": route.Schema{"type": "string", "enum": api.Words(person.TimelineKinds())}}
 }
 
 // instantParam is a parameter that is a time; nil if the request names none.
 type instantParam struct{ at *time.Time }
 
 // Parse reads the time.
-func (p *instantParam) Parse(_ *route.Call, words []string) []svc.FieldError {
+func (p *instantParam) Parse(_ *route.Call, words []string) []domain.FieldError {
 	if len(words) == 0 {
 		return nil
 	}
 	at, err := time.Parse(time.RFC3339Nano, words[0])
 	if err != nil {
-		return []svc.FieldError{{Field: "before", Code: "invalid_value", Message: "before is no ISO 8601 timestamp."}}
+		return []domain.FieldError{{Field: "before", Code: "invalid_value", Message: "before is no ISO 8601 timestamp."}}
 	}
 	p.at = &at
 	return nil
@@ -72,19 +75,19 @@ type listTimeline struct {
 
 // timelineEntry is one entry of a timeline (contract 54).
 type timelineEntry struct {
-	ID      string           `json:"id"`
-	Kind    svc.TimelineKind `json:"kind"`
-	Ts      route.Time       `json:"ts"`
-	Title   string           `json:"title"`
-	Summary *string          `json:"summary"`
-	Data    json.RawMessage  `json:"data" doc:"What the entry tells, by its kind."`
+	ID      string              `json:"id"`
+	Kind    person.TimelineKind `json:"kind"`
+	Ts      route.Time          `json:"ts"`
+	Title   string              `json:"title"`
+	Summary *string             `json:"summary"`
+	Data    json.RawMessage     `json:"data" doc:"What the entry tells, by its kind."`
 
-	key svc.TimelineKey
+	key person.TimelineKey
 }
 
 // timelinePage is the answer of …/people/{id}/timeline.
 type timelinePage struct {
-	svc.Page[timelineEntry]
+	domain.Page[timelineEntry]
 	NextBefore  *timelineMark `json:"nextBefore" doc:"The value of before for the next page, where more follow. It is as sent: its nanoseconds count the entries of one millisecond. null if there are too many; use nextCursor then."`
 	Environment string        `json:"environment"`
 }
@@ -94,7 +97,7 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 	if err != nil {
 		return timelinePage{}, err
 	}
-	query := svc.TimelineQuery{Environment: in.Env.Environment, Visitor: visitor, Kinds: in.Kind, Before: svc.TimelineStart(call.Now.Add(svc.FutureTolerance)), Limit: int(in.Limit)}
+	query := person.TimelineQuery{Environment: in.Env.Environment, Visitor: visitor, Kinds: in.Kind, Before: person.TimelineStart(call.Now.Add(event.FutureTolerance)), Limit: int(in.Limit)}
 	if in.Before.at != nil {
 		query.From(*in.Before.at)
 	}
@@ -110,8 +113,8 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 	if more {
 		last, passed = entries[len(entries)-1].TsMs, query.Passed(entries)
 	}
-	seesPersons := call.Grant.May(svc.PermPeoplePIIRead)
-	page := route.PageOf(call, api.Convert(entries, func(e *svc.TimelineEntry) timelineEntry {
+	seesPersons := call.Grant.May(domain.PermPeoplePIIRead)
+	page := route.PageOf(call, api.Convert(entries, func(e *person.TimelineEntry) timelineEntry {
 		if seesPersons {
 			return entryOf(e)
 		}
@@ -123,7 +126,7 @@ func (d dossiers) timeline(ctx context.Context, call *route.Call, in listTimelin
 		return []string{strconv.FormatInt(last.key.TsMs, 10), string(last.key.Kind), last.key.ID}
 	})
 	out := timelinePage{Page: page, Environment: in.Env.Slug}
-	if at, ok := svc.TimelineMark(last, passed); more && ok {
+	if at, ok := person.TimelineMark(last, passed); more && ok {
 		out.NextBefore = (*timelineMark)(&at)
 	}
 	return out, nil
@@ -145,8 +148,8 @@ func (timelineMark) Schema() route.Schema {
 // whose returns a visitor of the person of a path. If the caller may not see personal data, it also returns the
 // person's personal words.
 func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (visitor uint64, words []string, err error) {
-	sees := call.Grant.May(svc.PermPeoplePIIRead)
-	if visitor, ok := svc.ParsePersonID(in.ID); ok && sees {
+	sees := call.Grant.May(domain.PermPeoplePIIRead)
+	if visitor, ok := person.ParsePersonID(in.ID); ok && sees {
 		return visitor, nil, nil
 	}
 	found, err := d.find(ctx, call, in)
@@ -157,16 +160,16 @@ func (d dossiers) whose(ctx context.Context, call *route.Call, in personPath) (v
 }
 
 // timelineKey reads the position of a cursor in the timeline, if there is a cursor.
-func timelineKey(call *route.Call, cursor string, into *svc.TimelineQuery) error {
+func timelineKey(call *route.Call, cursor string, into *person.TimelineQuery) error {
 	keyset, err := call.Keyset(cursor, 3)
 	if keyset == nil || err != nil {
 		return err
 	}
 	ms, bad := strconv.ParseInt(keyset[0], 10, 64)
 	if bad != nil {
-		return svc.Errorf(svc.CodeInvalidCursor, "The cursor does not belong to this list.")
+		return domain.Errorf(domain.CodeInvalidCursor, "The cursor does not belong to this list.")
 	}
-	into.Skip, into.Before = 0, svc.TimelineKey{TsMs: ms, Kind: svc.TimelineKind(keyset[1]), ID: keyset[2]}
+	into.Skip, into.Before = 0, person.TimelineKey{TsMs: ms, Kind: person.TimelineKind(keyset[1]), ID: keyset[2]}
 	return nil
 }
 
@@ -187,18 +190,18 @@ type (
 		Properties json.RawMessage `json:"properties"`
 	}
 	activityData struct {
-		Kind     svc.ActivityKind    `json:"kind"`
-		By       *personAuthor       `json:"by"`
-		Text     *string             `json:"text"`
-		Changed  []string            `json:"changed"`
-		Stage    *svc.LifecycleStage `json:"stage"`
-		Tags     *[]string           `json:"tags"`
-		CRM      map[string]value    `json:"crm"`
-		Merged   *string             `json:"merged"`
-		Split    *string             `json:"split,omitempty"`
-		Since    *route.Time         `json:"since,omitempty"`
-		Campaign *string             `json:"campaign,omitempty"`
-		Fate     *string             `json:"fate,omitempty"`
+		Kind     person.ActivityKind     `json:"kind"`
+		By       *personAuthor           `json:"by"`
+		Text     *string                 `json:"text"`
+		Changed  []string                `json:"changed"`
+		Stage    *segment.LifecycleStage `json:"stage"`
+		Tags     *[]string               `json:"tags"`
+		CRM      map[string]value        `json:"crm"`
+		Merged   *string                 `json:"merged"`
+		Split    *string                 `json:"split,omitempty"`
+		Since    *route.Time             `json:"since,omitempty"`
+		Campaign *string                 `json:"campaign,omitempty"`
+		Fate     *string                 `json:"fate,omitempty"`
 	}
 	personAuthor struct {
 		ID   string `json:"id"`
@@ -216,7 +219,7 @@ type (
 	}
 )
 
-func entryOf(e *svc.TimelineEntry) timelineEntry {
+func entryOf(e *person.TimelineEntry) timelineEntry {
 	out := timelineEntry{ID: e.ID, Kind: e.Kind, Ts: route.Time(time.UnixMilli(e.TsMs)), key: e.TimelineKey}
 	var data any
 	switch {
@@ -235,13 +238,13 @@ func entryOf(e *svc.TimelineEntry) timelineEntry {
 
 // hide masks the person's personal words in the texts of members and clients.
 func (e *timelineEntry) hide(words []string) {
-	e.Title, e.Data = svc.MaskWords(e.Title, words), svc.MaskWordsIn(e.Data, words)
+	e.Title, e.Data = domain.MaskWords(e.Title, words), domain.MaskWordsIn(e.Data, words)
 	if e.Summary != nil {
-		e.Summary = new(svc.MaskWords(*e.Summary, words))
+		e.Summary = new(domain.MaskWords(*e.Summary, words))
 	}
 }
 
-func eventDataOf(e *svc.Event) eventData {
+func eventDataOf(e *event.Event) eventData {
 	properties := e.Properties
 	if len(properties) == 0 {
 		properties = json.RawMessage("{}")
@@ -253,9 +256,9 @@ func eventDataOf(e *svc.Event) eventData {
 	}
 }
 
-func activityDataOf(a *svc.Activity) activityData {
+func activityDataOf(a *person.Activity) activityData {
 	data := activityData{Kind: a.Kind, Text: api.OrNull(a.Text), Changed: append([]string{}, a.Changed...), Merged: api.OrNull(a.Merged), Campaign: api.OrNull(a.Campaign), Fate: api.OrNull(a.Fate)}
-	if a.Kind == svc.ActivitySplit {
+	if a.Kind == person.ActivitySplit {
 		data.Split, data.Since = new(a.Split), (*route.Time)(a.Since)
 	}
 	if a.By.ID != "" {
@@ -271,17 +274,17 @@ func activityDataOf(a *svc.Activity) activityData {
 }
 
 // summaryOf describes an activity in one line.
-func summaryOf(a *svc.Activity) string {
+func summaryOf(a *person.Activity) string {
 	switch a.Kind {
-	case svc.ActivityNote:
+	case person.ActivityNote:
 		return a.Text
-	case svc.ActivityMerge:
+	case person.ActivityMerge:
 		return "merged with " + a.Merged
-	case svc.ActivitySplit:
+	case person.ActivitySplit:
 		return splitSummary(a)
-	case svc.ActivityCampaign:
+	case person.ActivityCampaign:
 		return a.Text + ": " + a.Fate
-	case svc.ActivityUpdate:
+	case person.ActivityUpdate:
 	}
 	return "changed " + strings.Join(a.Changed, ", ")
 }

@@ -4,16 +4,18 @@ import (
 	"context"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/http/route"
 )
 
 // Changes stores the decisions of members about people.
 type Changes interface {
 	// Change applies a valid patch to the decisions about a person.
-	Change(ctx context.Context, change svc.PersonChange) (svc.PersonChanged, error)
+	Change(ctx context.Context, change person.Change) (person.Changed, error)
 	// Note adds an activity to the timeline of the person of a visitor; it may be repeated.
-	Note(ctx context.Context, environment, visitor uint64, activity svc.Activity) (svc.Activity, error)
+	Note(ctx context.Context, environment, visitor uint64, activity person.Activity) (person.Activity, error)
 }
 
 type updatePerson struct {
@@ -23,16 +25,16 @@ type updatePerson struct {
 
 // personPatch is the body of PATCH …/people/{id}; absent fields stay unchanged.
 type personPatch struct {
-	Stage route.Nullable[svc.LifecycleStage] `json:"stage" doc:"The stage; the rules no longer move it. null has the rules decide again."`
-	Tags  *[]string                          `json:"tags" doc:"Replaces all tags; trimmed, sorted, at most 32."`
-	CRM   map[string]value                   `json:"crm" doc:"Changes the fields that it names; null removes one."`
+	Stage route.Nullable[segment.LifecycleStage] `json:"stage" doc:"The stage; the rules no longer move it. null has the rules decide again."`
+	Tags  *[]string                              `json:"tags" doc:"Replaces all tags; trimmed, sorted, at most 32."`
+	CRM   map[string]value                       `json:"crm" doc:"Changes the fields that it names; null removes one."`
 }
 
 // patch returns the patch of the body.
-func (u *updatePerson) patch() svc.PersonPatch {
-	patch := svc.PersonPatch{Tags: u.Body.Tags, CRM: membersOf(u.Body.CRM)}
+func (u *updatePerson) patch() person.Patch {
+	patch := person.Patch{Tags: u.Body.Tags, CRM: membersOf(u.Body.CRM)}
 	if u.Body.Stage.Set {
-		patch.Stage = new(svc.LifecycleStage)
+		patch.Stage = new(segment.LifecycleStage)
 		if u.Body.Stage.Value != nil {
 			patch.Stage = u.Body.Stage.Value
 		}
@@ -41,20 +43,20 @@ func (u *updatePerson) patch() svc.PersonPatch {
 }
 
 // Check applies the rules of people.
-func (u *updatePerson) Check(*route.Call) []svc.FieldError {
+func (u *updatePerson) Check(*route.Call) []domain.FieldError {
 	patch := u.patch()
 	if u.Body.Stage.Value != nil && *u.Body.Stage.Value == "" {
-		return []svc.FieldError{{Field: "stage", Code: "unknown_stage", Message: "The stage is empty; null has the rules decide again.", Allowed: stageChoice().Allowed}}
+		return []domain.FieldError{{Field: "stage", Code: "unknown_stage", Message: "The stage is empty; null has the rules decide again.", Allowed: stageChoice().Allowed}}
 	}
 	return patch.Validate()
 }
 
 // personDecision is the state that members decided for a person.
 type personDecision struct {
-	Stage       svc.LifecycleStage `json:"stage"`
-	StageSource string             `json:"stageSource"`
-	Tags        []string           `json:"tags"`
-	CRM         map[string]value   `json:"crm"`
+	Stage       segment.LifecycleStage `json:"stage"`
+	StageSource string                 `json:"stageSource"`
+	Tags        []string               `json:"tags"`
+	CRM         map[string]value       `json:"crm"`
 }
 
 // personChanged is the answer of PATCH …/people/{id}.
@@ -72,20 +74,20 @@ func (d dossiers) update(ctx context.Context, call *route.Call, in updatePerson)
 	}
 	patch := in.patch()
 	patch.Normalise()
-	visitor, _ := svc.ParsePersonID(found.ID)
+	visitor, _ := person.ParsePersonID(found.ID)
 	call.About(found.ID)
-	change, err := d.changes.Change(ctx, svc.PersonChange{
+	change, err := d.changes.Change(ctx, person.Change{
 		Environment: in.Env.Number, Visitor: visitor, Patch: patch, State: found.State,
-		Activity: svc.Activity{ID: svc.DrawID(ctx, "crm_", d.newID), Kind: svc.ActivityUpdate, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Patch: &patch},
+		Activity: person.Activity{ID: domain.DrawID(ctx, "crm_", d.newID), Kind: person.ActivityUpdate, At: call.Now.Truncate(time.Millisecond), By: actorOf(call), Patch: &patch},
 	})
 	if err != nil {
 		return personChanged{}, err
 	}
-	shown := func(state svc.PersonState) personDecision {
-		if !call.Grant.May(svc.PermPeoplePIIRead) {
+	shown := func(state person.State) personDecision {
+		if !call.Grant.May(domain.PermPeoplePIIRead) {
 			state = state.Masked()
 		}
-		one := svc.Person{Reached: found.Reached, State: state}
+		one := person.Person{Reached: found.Reached, State: state}
 		stage, source := one.Stage()
 		return personDecision{Stage: stage, StageSource: source, Tags: state.TagList(), CRM: valuesOf(state.Fields())}
 	}
@@ -93,9 +95,9 @@ func (d dossiers) update(ctx context.Context, call *route.Call, in updatePerson)
 }
 
 // actorOf returns the member that makes a call.
-func actorOf(call *route.Call) svc.LedgerActor {
+func actorOf(call *route.Call) domain.LedgerActor {
 	if user := call.Grant.Token.User; user != nil {
-		return svc.LedgerActor{ID: user.ID, Name: user.Name}
+		return domain.LedgerActor{ID: user.ID, Name: user.Name}
 	}
-	return svc.LedgerActor{}
+	return domain.LedgerActor{}
 }

@@ -12,7 +12,8 @@ import (
 	"net/url"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/report"
 	"svc/http/route"
 )
 
@@ -21,12 +22,12 @@ import (
 type Links struct{ Key []byte }
 
 // Path returns the path of the link by which a recipient unsubscribes from a report.
-func (l Links) Path(app svc.AppRef, report, recipient string) string {
-	hash := svc.RecipientHash(recipient)
-	return fmt.Sprintf("/unsubscribe/%s/%s?%s", app, report, url.Values{"recipient": {hash}, "code": {l.code(app, report, hash)}}.Encode())
+func (l Links) Path(app domain.AppRef, r, recipient string) string {
+	hash := report.RecipientHash(recipient)
+	return fmt.Sprintf("/unsubscribe/%s/%s?%s", app, r, url.Values{"recipient": {hash}, "code": {l.code(app, r, hash)}}.Encode())
 }
 
-func (l Links) code(app svc.AppRef, report, hash string) string {
+func (l Links) code(app domain.AppRef, report, hash string) string {
 	mac := hmac.New(sha256.New, l.Key)
 	fmt.Fprintf(mac, "%s\n%s\n%s", app, report, hash)
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
@@ -66,11 +67,11 @@ type shownPage struct {
 }
 
 func (d *departures) serve(w *route.Response, r *http.Request) {
-	app, id := svc.AppRef{Org: r.PathValue("org"), App: r.PathValue("app")}, r.PathValue("id")
+	app, id := domain.AppRef{Org: r.PathValue("org"), App: r.PathValue("app")}, r.PathValue("id")
 	query := r.URL.Query()
 	hash := query.Get("recipient")
 	if !hmac.Equal([]byte(query.Get("code")), []byte(d.links.code(app, id, hash))) {
-		w.Refuse(r, svc.NotFound("link"), nil)
+		w.Refuse(r, domain.NotFound("link"), nil)
 		return
 	}
 	page := shownPage{App: app.App, Action: r.URL.RequestURI(), Done: r.Method == http.MethodPost}

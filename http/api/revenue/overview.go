@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/revenue"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -17,22 +18,22 @@ func ranges() []string {
 }
 
 // window is the parameter range, in the application's time zone.
-type window struct{ svc.Window }
+type window struct{ domain.Window }
 
 // Parse reads the range.
-func (w *window) Parse(call *route.Call, words []string) []svc.FieldError {
+func (w *window) Parse(call *route.Call, words []string) []domain.FieldError {
 	key := api.First(words)
 	if key == "" {
 		key = defaultRange
 	}
-	parsed, problem := svc.ParseWindow(key, call.Now, call.App.Location())
+	parsed, problem := domain.ParseWindow(key, call.Now, call.App.Location())
 	if problem == nil && slices.Contains([]string{"24h", "14d", "today", "yesterday"}, key) {
 		unknown := api.UnknownWord("range", "range", key, ranges())
 		problem = &unknown
 	}
 	if problem != nil {
 		problem.Allowed = ranges()
-		return []svc.FieldError{*problem}
+		return []domain.FieldError{*problem}
 	}
 	w.Window = parsed
 	return nil
@@ -50,7 +51,7 @@ type revenueRange struct {
 	Key  string     `json:"key"`
 }
 
-func rangeOf(w svc.Window) revenueRange {
+func rangeOf(w domain.Window) revenueRange {
 	return revenueRange{From: route.Time(w.From), To: route.Time(w.To), Key: w.Key}
 }
 
@@ -78,7 +79,7 @@ type revenueTotals struct {
 	ARPA                 int64 `json:"arpaCents" doc:"MRR by paying customer, rounded."`
 }
 
-func totalsOf(t *svc.RevenueTotals) revenueTotals {
+func totalsOf(t *revenue.Totals) revenueTotals {
 	return revenueTotals{
 		MRR: t.MRR, ARR: t.ARR(), ActiveSubscriptions: t.Active, Trialing: t.Trialing, New: t.New, Expansion: t.Expansion, Contraction: t.Contraction,
 		Churn: t.Churn, ChurnedSubscriptions: t.Ended, NewSubscriptions: t.Began, Payments: t.Payments, Refunds: t.Refunds, NetNewMRR: t.NetNew(), ARPA: t.ARPA(),
@@ -104,7 +105,7 @@ type revenueDeltas struct {
 }
 
 func deltasOf(now, before revenueTotals) revenueDeltas {
-	delta := func(now, before int64) *float64 { return svc.Delta(float64(now), float64(before)) }
+	delta := func(now, before int64) *float64 { return domain.Delta(float64(now), float64(before)) }
 	return revenueDeltas{
 		MRR: delta(now.MRR, before.MRR), ARR: delta(now.ARR, before.ARR), ActiveSubscriptions: delta(now.ActiveSubscriptions, before.ActiveSubscriptions),
 		Trialing: delta(now.Trialing, before.Trialing), New: delta(now.New, before.New), Expansion: delta(now.Expansion, before.Expansion),
@@ -136,9 +137,9 @@ type revenueMoves struct {
 	Churn       int64      `json:"churnCents"`
 }
 
-func seriesOf(found *svc.RevenueOverview) revenueSeries {
+func seriesOf(found *revenue.Overview) revenueSeries {
 	out := revenueSeries{Movements: make([]revenueMoves, len(found.Series))}
-	out.MRR = api.Convert(found.Series, func(p *svc.RevenuePoint) revenuePoint { return revenuePoint{T: route.Time(p.T), Value: p.MRR} })
+	out.MRR = api.Convert(found.Series, func(p *revenue.Point) revenuePoint { return revenuePoint{T: route.Time(p.T), Value: p.MRR} })
 	for n := range out.Movements {
 		moved := &found.Moved[n]
 		out.Movements[n] = revenueMoves{out.MRR[n].T, moved.New, moved.Expansion, moved.Contraction, moved.Churn}
@@ -176,7 +177,7 @@ type revenueOverview struct {
 	Coverage        revenueCoverage   `json:"coverage" doc:"What of billing is known."`
 }
 
-func (r revenue) overview(ctx context.Context, call *route.Call, in getOverview) (revenueOverview, error) {
+func (r handlers) overview(ctx context.Context, call *route.Call, in getOverview) (revenueOverview, error) {
 	ledger, err := r.ports.Ledgers.RevenueLedger(ctx, in.Env.Number, "")
 	if err != nil {
 		return revenueOverview{}, err
@@ -187,10 +188,10 @@ func (r revenue) overview(ctx context.Context, call *route.Call, in getOverview)
 	return revenueOverview{
 		Currency: found.Currency, Environment: in.Env.Slug, Range: rangeOf(in.Range.Window), Totals: now, Previous: before, Deltas: deltasOf(now, before),
 		Series: seriesOf(&found),
-		TopPlans: api.Convert(found.Plans, func(p *svc.RevenuePlan) revenuePlan {
+		TopPlans: api.Convert(found.Plans, func(p *revenue.Plan) revenuePlan {
 			return revenuePlan{Label: p.Plan, Value: p.MRR, Secondary: p.Subscriptions}
 		}),
-		OtherCurrencies: api.Convert(found.OtherCurrencies, func(c *svc.RevenueCurrency) revenueCurrency {
+		OtherCurrencies: api.Convert(found.OtherCurrencies, func(c *revenue.Currency) revenueCurrency {
 			return revenueCurrency{Currency: c.Currency, MRRCents: c.MRR, PaymentsCents: c.Payments, Converted: c.Converted}
 		}),
 		HasConnectors: connected, Coverage: coverage,

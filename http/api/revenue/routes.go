@@ -4,7 +4,8 @@ package revenue
 import (
 	"context"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/revenue"
 	"svc/http/route"
 )
 
@@ -12,7 +13,7 @@ import (
 type Ledgers interface {
 	// RevenueLedger returns the ledger of an environment in a currency; an empty currency means the currency of its
 	// first item.
-	RevenueLedger(ctx context.Context, environment uint64, currency string) (*svc.Ledger, error)
+	RevenueLedger(ctx context.Context, environment uint64, currency string) (*revenue.Ledger, error)
 }
 
 // Ports are the dependencies of the handlers. A port may be nil only if the rows are listed and never served.
@@ -26,23 +27,23 @@ type Ports struct {
 // Log accepts billing items.
 type Log interface {
 	// AppendBilling returns once the log has acknowledged the items.
-	AppendBilling(ctx context.Context, items []svc.BillingRow) error
+	AppendBilling(ctx context.Context, items []revenue.BillingRow) error
 }
 
 // Routes returns the rows of the package.
 func Routes(ports Ports) []route.Route {
-	r := revenue{ports}
+	r := handlers{ports}
 	return append([]route.Route{
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/revenue/overview", Operation: "revenue.overview", Module: svc.ModuleRevenue, Scope: svc.ScopeRead, Permission: svc.PermRevenueRead, Effect: route.Read, Rate: svc.RateQuery,
-			Codes: []svc.Code{svc.CodeNotAvailable}, Summary: "MRR, ARR, churn and movement", Handler: route.Typed(r.overview),
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/revenue/overview", Operation: "revenue.overview", Module: domain.ModuleRevenue, Scope: domain.ScopeRead, Permission: domain.PermRevenueRead, Effect: route.Read, Rate: domain.RateQuery,
+			Codes: []domain.Code{domain.CodeNotAvailable}, Summary: "MRR, ARR, churn and movement", Handler: route.Typed(r.overview),
 		},
 		{
-			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/revenue/movements", Operation: "revenue.movements", Module: svc.ModuleRevenue, Scope: svc.ScopeRead, Permission: svc.PermRevenueRead, Effect: route.Read, Rate: svc.RateQuery,
-			Codes: []svc.Code{svc.CodeNotAvailable}, Summary: "Every new, expansion, contraction and churn with its subscription, the newest first", Handler: route.Typed(r.movements),
+			Surface: route.Manage, Method: "GET", Path: "/apps/{org}/{app}/revenue/movements", Operation: "revenue.movements", Module: domain.ModuleRevenue, Scope: domain.ScopeRead, Permission: domain.PermRevenueRead, Effect: route.Read, Rate: domain.RateQuery,
+			Codes: []domain.Code{domain.CodeNotAvailable}, Summary: "Every new, expansion, contraction and churn with its subscription, the newest first", Handler: route.Typed(r.movements),
 		},
 	}, r.connectorRoutes()...)
 }
 
 // revenue serves the routes.
-type revenue struct{ ports Ports }
+type handlers struct{ ports Ports }

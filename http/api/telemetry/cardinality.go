@@ -6,7 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/telemetry"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -21,15 +23,15 @@ type getCardinality struct {
 type days int
 
 // Parse reads a number of days.
-func (d *days) Parse(_ *route.Call, words []string) []svc.FieldError {
-	*d = svc.DefaultCardinalityDays
+func (d *days) Parse(_ *route.Call, words []string) []domain.FieldError {
+	*d = telemetry.DefaultCardinalityDays
 	word := api.First(words)
 	if word == "" {
 		return nil
 	}
 	number, err := strconv.Atoi(word)
-	if err != nil || number < 1 || number > svc.MaxCardinalityDays {
-		return []svc.FieldError{{Field: "days", Code: "out_of_range", Message: fmt.Sprintf("days must be 1 to %d.", svc.MaxCardinalityDays)}}
+	if err != nil || number < 1 || number > telemetry.MaxCardinalityDays {
+		return []domain.FieldError{{Field: "days", Code: "out_of_range", Message: fmt.Sprintf("days must be 1 to %d.", telemetry.MaxCardinalityDays)}}
 	}
 	*d = days(number)
 	return nil
@@ -37,7 +39,7 @@ func (d *days) Parse(_ *route.Call, words []string) []svc.FieldError {
 
 // Schema describes the parameter.
 func (days) Schema() route.Schema {
-	return route.Schema{"type": "integer", "minimum": 1, "maximum": svc.MaxCardinalityDays, "default": svc.DefaultCardinalityDays}
+	return route.Schema{"type": "integer", "minimum": 1, "maximum": telemetry.MaxCardinalityDays, "default": telemetry.DefaultCardinalityDays}
 }
 
 // cardinalityAnswer is the answer of GET …/telemetry/cardinality (contract 28).
@@ -69,28 +71,28 @@ type labelWidth struct {
 
 // propertyWidth is the number of values of a property.
 type propertyWidth struct {
-	Event          string             `json:"event"`
-	Key            string             `json:"key"`
-	DistinctValues int64              `json:"distinctValues"`
-	Types          []svc.PropertyType `json:"types"`
+	Event          string                   `json:"event"`
+	Key            string                   `json:"key"`
+	DistinctValues int64                    `json:"distinctValues"`
+	Types          []analytics.PropertyType `json:"types"`
 }
 
-func metricWidthOf(m *svc.MetricWidth) metricWidth {
-	return metricWidth{Name: m.Name, Series: m.Series, TopLabels: api.Convert(m.Labels, func(l *svc.LabelWidth) labelWidth {
+func metricWidthOf(m *telemetry.MetricWidth) metricWidth {
+	return metricWidth{Name: m.Name, Series: m.Series, TopLabels: api.Convert(m.Labels, func(l *telemetry.LabelWidth) labelWidth {
 		return labelWidth{Key: l.Key, DistinctValues: l.DistinctValues, SampleValues: append([]string{}, l.Samples...)}
 	})}
 }
 
-func propertyWidthOf(p *svc.PropertyWidth) propertyWidth {
+func propertyWidthOf(p *telemetry.PropertyWidth) propertyWidth {
 	return propertyWidth{Event: p.Event, Key: p.Key, DistinctValues: p.DistinctValues, Types: p.Types}
 }
 
 // cardinality answers both halves; a half that the caller may not read is null.
-func (t telemetry) cardinality(ctx context.Context, call *route.Call, in getCardinality) (cardinalityAnswer, error) {
+func (t handlers) cardinality(ctx context.Context, call *route.Call, in getCardinality) (cardinalityAnswer, error) {
 	since := call.Now.UTC().Truncate(time.Minute).AddDate(0, 0, -int(in.Days))
-	query := svc.CardinalityQuery{Environment: in.Env.Environment, Since: since, Masked: !call.Grant.May(svc.PermPeoplePIIRead)}
+	query := telemetry.CardinalityQuery{Environment: in.Env.Environment, Since: since, Masked: !call.Grant.May(domain.PermPeoplePIIRead)}
 	answer := cardinalityAnswer{Environment: in.Env.Slug, Since: route.Time(since)}
-	if call.Grant.May(svc.PermMetricsRead) {
+	if call.Grant.May(domain.PermMetricsRead) {
 		found, err := t.Cardinality.MetricCardinality(ctx, query)
 		if err != nil {
 			return answer, err
@@ -98,7 +100,7 @@ func (t telemetry) cardinality(ctx context.Context, call *route.Call, in getCard
 		rows := api.Convert(found.Metrics, metricWidthOf)
 		answer.Metrics, answer.Series, answer.Truncated = &rows, &found.Series, found.Truncated
 	}
-	if call.Grant.May(svc.PermAnalyticsRead) {
+	if call.Grant.May(domain.PermAnalyticsRead) {
 		found, err := t.Cardinality.PropertyCardinality(ctx, query)
 		if err != nil {
 			return answer, err

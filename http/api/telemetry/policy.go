@@ -4,7 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/telemetry"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -23,13 +24,13 @@ type policyChange struct {
 
 // policyPatch changes a policy.
 type policyPatch struct {
-	Events     *eventsPatch           `json:"events"`
-	Errors     *errorsPatch           `json:"errors"`
-	Metrics    *metricsPatch          `json:"metrics"`
-	Flags      *flagsPatch            `json:"flags"`
-	Replay     route.Nullable[string] `json:"replay" doc:"Reserved; always null."`
-	OverBudget *svc.BudgetAction      `json:"overBudget" doc:"accept, sample (keep a tenth of the visitors) or drop."`
-	Alerts     *alertsPatch           `json:"alerts"`
+	Events     *eventsPatch            `json:"events"`
+	Errors     *errorsPatch            `json:"errors"`
+	Metrics    *metricsPatch           `json:"metrics"`
+	Flags      *flagsPatch             `json:"flags"`
+	Replay     route.Nullable[string]  `json:"replay" doc:"Reserved; always null."`
+	OverBudget *telemetry.BudgetAction `json:"overBudget" doc:"accept, sample (keep a tenth of the visitors) or drop."`
+	Alerts     *alertsPatch            `json:"alerts"`
 }
 
 type eventsPatch struct {
@@ -80,7 +81,7 @@ func setBudget(value **int64, wish route.Nullable[int64]) {
 }
 
 // apply changes a policy.
-func (p *policyPatch) apply(to *svc.TelemetryPolicy) {
+func (p *policyPatch) apply(to *telemetry.Policy) {
 	if e := p.Events; e != nil {
 		set(&to.Events.Enabled, e.Enabled)
 		setBudget(&to.Events.MonthlyBudget, e.MonthlyBudget)
@@ -114,24 +115,24 @@ func (p *policyPatch) apply(to *svc.TelemetryPolicy) {
 }
 
 // Check applies the rules of policies to the present members.
-func (u *updateTelemetry) Check(*route.Call) []svc.FieldError {
-	policy := svc.DefaultTelemetryPolicy()
+func (u *updateTelemetry) Check(*route.Call) []domain.FieldError {
+	policy := telemetry.DefaultTelemetryPolicy()
 	u.Body.Policy.apply(&policy)
 	problems := policy.Validate()
 	if u.Body.Policy.Replay.Value != nil {
-		problems = append(problems, svc.FieldError{Field: "policy.replay", Code: "invalid_value", Message: "replay is reserved and null."})
+		problems = append(problems, domain.FieldError{Field: "policy.replay", Code: "invalid_value", Message: "replay is reserved and null."})
 	}
 	return problems
 }
 
 // policyAnswer is the answer of POST …/telemetry (contract 27).
 type policyAnswer struct {
-	Policy      svc.TelemetryPolicy `json:"policy"`
-	Revision    int64               `json:"revision"`
-	Environment string              `json:"environment"`
+	Policy      telemetry.Policy `json:"policy"`
+	Revision    int64            `json:"revision"`
+	Environment string           `json:"environment"`
 }
 
-func (t telemetry) update(ctx context.Context, call *route.Call, in updateTelemetry) (policyAnswer, error) {
+func (t handlers) update(ctx context.Context, call *route.Call, in updateTelemetry) (policyAnswer, error) {
 	state, err := t.Policies.Telemetry(ctx, call.Ref(), in.Env.Environment)
 	if err != nil {
 		return policyAnswer{}, err
@@ -142,9 +143,9 @@ func (t telemetry) update(ctx context.Context, call *route.Call, in updateTeleme
 	policy := state.Policy
 	in.Body.Policy.apply(&policy)
 	policy = policy.Normalise()
-	if !slices.Equal(policy.Alerts.ChannelIDs, state.Policy.Alerts.ChannelIDs) && !call.Grant.May(svc.PermMetricsWrite) {
-		return policyAnswer{}, &svc.Error{
-			Code: svc.CodeForbidden, Required: &svc.Required{Scope: svc.ScopeWrite, Permission: svc.PermMetricsWrite},
+	if !slices.Equal(policy.Alerts.ChannelIDs, state.Policy.Alerts.ChannelIDs) && !call.Grant.May(domain.PermMetricsWrite) {
+		return policyAnswer{}, &domain.Error{
+			Code: domain.CodeForbidden, Required: &domain.Required{Scope: domain.ScopeWrite, Permission: domain.PermMetricsWrite},
 			Message: "To change the channels of budget alerts needs the permission metrics.write.",
 		}
 	}
@@ -160,9 +161,9 @@ func (t telemetry) update(ctx context.Context, call *route.Call, in updateTeleme
 }
 
 // errStale refuses a change that is based on another revision.
-func errStale(present *svc.TelemetryState) error {
-	return &svc.Error{
-		Code: svc.CodeConflict, Reason: "stale_revision", Message: "The policy has changed since; the answer has the present one.",
-		Present: &svc.PresentRevision{Revision: present.Revision, Policy: &present.Policy},
+func errStale(present *telemetry.State) error {
+	return &domain.Error{
+		Code: domain.CodeConflict, Reason: "stale_revision", Message: "The policy has changed since; the answer has the present one.",
+		Present: &domain.PresentRevision{Revision: present.Revision, Policy: &present.Policy},
 	}
 }

@@ -7,21 +7,22 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/telemetry"
 	"svc/http/route"
 )
 
 // onePolicy stores one policy. If raced is true, another caller changes it between the handler's read and its write.
 type onePolicy struct {
-	state svc.TelemetryState
+	state telemetry.State
 	raced bool
 }
 
-func (p *onePolicy) Telemetry(context.Context, svc.AppRef, svc.Environment) (svc.TelemetryState, error) {
+func (p *onePolicy) Telemetry(context.Context, domain.AppRef, domain.Environment) (telemetry.State, error) {
 	return p.state, nil
 }
 
-func (p *onePolicy) UpdateTelemetry(_ context.Context, _ svc.AppRef, _ svc.Environment, expected int64, policy svc.TelemetryPolicy) (state svc.TelemetryState, stale bool, err error) {
+func (p *onePolicy) UpdateTelemetry(_ context.Context, _ domain.AppRef, _ domain.Environment, expected int64, policy telemetry.Policy) (state telemetry.State, stale bool, err error) {
 	if p.raced {
 		p.state.Revision++
 		p.state.Policy.Events.DropBots = true
@@ -38,8 +39,8 @@ func changing(revision int64, patch policyPatch) updateTelemetry {
 	return updateTelemetry{Body: policyChange{ExpectedRevision: revision, Policy: patch}}
 }
 
-func callOf(may ...svc.Permission) *route.Call {
-	return &route.Call{Grant: svc.Grant{Permissions: may}, Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+func callOf(may ...domain.Permission) *route.Call {
+	return &route.Call{Grant: domain.Grant{Permissions: may}, Now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 }
 
 // TestChannelsOfBudgetAlertsNeedTheirPermission changes a policy with and without metrics.write. Without it the
@@ -49,25 +50,25 @@ func TestChannelsOfBudgetAlertsNeedTheirPermission(t *testing.T) {
 	present, other := []string{"chn_1"}, []string{"chn_1", "chn_2"}
 	rate := 0.5
 	for name, tc := range map[string]struct {
-		may      []svc.Permission
+		may      []domain.Permission
 		channels *[]string
 		refused  bool
 	}{
-		"other channels":                    {[]svc.Permission{svc.PermAppsWrite}, &other, true},
-		"no channels any more":              {[]svc.Permission{svc.PermAppsWrite}, &[]string{}, true},
-		"the same channels":                 {[]svc.Permission{svc.PermAppsWrite}, &present, false},
-		"channels are absent":               {[]svc.Permission{svc.PermAppsWrite}, nil, false},
-		"other channels with metrics.write": {[]svc.Permission{svc.PermAppsWrite, svc.PermMetricsWrite}, &other, false},
+		"other channels":                    {[]domain.Permission{domain.PermAppsWrite}, &other, true},
+		"no channels any more":              {[]domain.Permission{domain.PermAppsWrite}, &[]string{}, true},
+		"the same channels":                 {[]domain.Permission{domain.PermAppsWrite}, &present, false},
+		"channels are absent":               {[]domain.Permission{domain.PermAppsWrite}, nil, false},
+		"other channels with metrics.write": {[]domain.Permission{domain.PermAppsWrite, domain.PermMetricsWrite}, &other, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			policies := &onePolicy{state: svc.TelemetryState{Revision: 4, Policy: svc.DefaultTelemetryPolicy()}}
+			policies := &onePolicy{state: telemetry.State{Revision: 4, Policy: telemetry.DefaultTelemetryPolicy()}}
 			policies.state.Policy.Alerts.ChannelIDs = present
 			patch := policyPatch{Events: &eventsPatch{SampleRate: &rate}, Alerts: &alertsPatch{ChannelIDs: tc.channels}}
-			_, err := telemetry{Ports{Policies: policies}}.update(t.Context(), callOf(tc.may...), changing(4, patch))
+			_, err := handlers{Ports{Policies: policies}}.update(t.Context(), callOf(tc.may...), changing(4, patch))
 			if tc.refused {
-				refusal, _ := errors.AsType[*svc.Error](err)
-				if refusal == nil || refusal.Code != svc.CodeForbidden || refusal.Required == nil || refusal.Required.Permission != svc.PermMetricsWrite {
+				refusal, _ := errors.AsType[*domain.Error](err)
+				if refusal == nil || refusal.Code != domain.CodeForbidden || refusal.Required == nil || refusal.Required.Permission != domain.PermMetricsWrite {
 					t.Errorf("the change is answered %v", err)
 				}
 				if policies.state.Revision != 4 || policies.state.Policy.Events.SampleRate != 1 || !slices.Equal(policies.state.Policy.Alerts.ChannelIDs, present) {
@@ -89,18 +90,18 @@ func TestAStaleChangeIsAnsweredWithThePresentPolicy(t *testing.T) {
 	for name, raced := range map[string]bool{"before": false, "meanwhile": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			policies := &onePolicy{raced: raced, state: svc.TelemetryState{Revision: 4, Policy: svc.DefaultTelemetryPolicy()}}
+			policies := &onePolicy{raced: raced, state: telemetry.State{Revision: 4, Policy: telemetry.DefaultTelemetryPolicy()}}
 			expected := int64(3)
 			if raced {
 				expected = 4
 			}
 			off := false
-			_, err := telemetry{Ports{Policies: policies}}.update(t.Context(), callOf(svc.PermAppsWrite), changing(expected, policyPatch{Events: &eventsPatch{Enabled: &off}}))
-			refusal, _ := errors.AsType[*svc.Error](err)
-			if refusal == nil || refusal.Code != svc.CodeConflict || refusal.Reason != "stale_revision" || refusal.Present == nil {
+			_, err := handlers{Ports{Policies: policies}}.update(t.Context(), callOf(domain.PermAppsWrite), changing(expected, policyPatch{Events: &eventsPatch{Enabled: &off}}))
+			refusal, _ := errors.AsType[*domain.Error](err)
+			if refusal == nil || refusal.Code != domain.CodeConflict || refusal.Reason != "stale_revision" || refusal.Present == nil {
 				t.Fatalf("the change is answered %v", err)
 			}
-			present, _ := refusal.Present.Policy.(*svc.TelemetryPolicy)
+			present, _ := refusal.Present.Policy.(*telemetry.Policy)
 			if refusal.Present.Revision != policies.state.Revision || present == nil || present.Events.DropBots != raced || !policies.state.Policy.Events.Enabled {
 				t.Errorf("the answer has %+v of %+v", refusal.Present, policies.state)
 			}

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/http/api"
 	"svc/http/route"
 )
@@ -18,16 +20,16 @@ type getTelemetry struct {
 
 // telemetryAnswer is the answer of GET …/telemetry (contract 26).
 type telemetryAnswer struct {
-	Policy       svc.TelemetryPolicy `json:"policy"`
-	Revision     int64               `json:"revision" doc:"What an update names as expectedRevision; 0 until the policy is first changed."`
-	Environment  string              `json:"environment"`
-	Usage        []usageDay          `json:"usage" doc:"30 UTC days, the oldest first, today among them."`
-	Budgets      []budget            `json:"budgets" doc:"The signals that have a monthly budget."`
-	BudgetAlerts []budgetAlert       `json:"budgetAlerts" doc:"The latest 50, the newest first."`
-	Silent       []silentSignal      `json:"silentSignals" doc:"Signals that used to come and have stopped, where alerts.silentSignals has them watched."`
-	Sampled      *api.Sampled        `json:"sampled" doc:"null where all events are kept."`
-	Ingest       ingest              `json:"ingest"`
-	Fairness     fairness            `json:"fairness" doc:"What bounds the application so that it does not cost others, on the node that answers."`
+	Policy       telemetry.Policy `json:"policy"`
+	Revision     int64            `json:"revision" doc:"What an update names as expectedRevision; 0 until the policy is first changed."`
+	Environment  string           `json:"environment"`
+	Usage        []usageDay       `json:"usage" doc:"30 UTC days, the oldest first, today among them."`
+	Budgets      []budget         `json:"budgets" doc:"The signals that have a monthly budget."`
+	BudgetAlerts []budgetAlert    `json:"budgetAlerts" doc:"The latest 50, the newest first."`
+	Silent       []silentSignal   `json:"silentSignals" doc:"Signals that used to come and have stopped, where alerts.silentSignals has them watched."`
+	Sampled      *api.Sampled     `json:"sampled" doc:"null where all events are kept."`
+	Ingest       ingestJSON       `json:"ingest"`
+	Fairness     fairness         `json:"fairness" doc:"What bounds the application so that it does not cost others, on the node that answers."`
 }
 
 // fairness is the bound of an application, its use, and the senders that reached it.
@@ -57,7 +59,7 @@ type metRow struct {
 	LastAt      route.Time `json:"lastAt"`
 }
 
-func metRowOf(m *svc.FairnessMet) metRow {
+func metRowOf(m *telemetry.FairnessMet) metRow {
 	row := metRow{KeyID: m.KeyID, Delayed: m.Delayed, Refused: m.Refused, ByAddress: m.ByAddress, RateLimited: m.RateLimited, LastAt: route.Time(m.LastAt)}
 	if m.Network != "" {
 		row.Network = &m.Network
@@ -66,7 +68,7 @@ func metRowOf(m *svc.FairnessMet) metRow {
 }
 
 // fairnessOf returns the bounds of an application.
-func (t telemetry) fairnessOf(app string, environment uint64, now time.Time) fairness {
+func (t handlers) fairnessOf(app string, environment uint64, now time.Time) fairness {
 	found := t.Fairness(app, environment, now)
 	return fairness{
 		BytesPerSecond: int64(found.BytesPerSecond), BoundBytesPerSecond: wholeOf(found.Bound), ErrorsPerMinute: t.ErrorsPerMinute,
@@ -87,14 +89,14 @@ func wholeOf(rate *float64) *int64 {
 // usageDay shows the items of one day by outcome. events, errors, metricPoints and flagEvaluations count stored items;
 // signals has, for each signal, received = stored + duplicates + dropped.
 type usageDay struct {
-	Date            string                     `json:"date" doc:"YYYY-MM-DD, in UTC."`
-	Events          int64                      `json:"events" doc:"Stored events."`
-	Errors          int64                      `json:"errors" doc:"Stored errors."`
-	MetricPoints    int64                      `json:"metricPoints" doc:"Stored metric points."`
-	FlagEvaluations int64                      `json:"flagEvaluations" doc:"Recorded evaluations."`
-	Bytes           int64                      `json:"bytes" doc:"What the stored items take in the log, about."`
-	Dropped         dropped                    `json:"dropped" doc:"Items of all signals that were not stored, by reason."`
-	Signals         map[svc.Signal]signalUsage `json:"signals" doc:"The same for each signal, where received = stored + duplicates + all that was dropped."`
+	Date            string                        `json:"date" doc:"YYYY-MM-DD, in UTC."`
+	Events          int64                         `json:"events" doc:"Stored events."`
+	Errors          int64                         `json:"errors" doc:"Stored errors."`
+	MetricPoints    int64                         `json:"metricPoints" doc:"Stored metric points."`
+	FlagEvaluations int64                         `json:"flagEvaluations" doc:"Recorded evaluations."`
+	Bytes           int64                         `json:"bytes" doc:"What the stored items take in the log, about."`
+	Dropped         dropped                       `json:"dropped" doc:"Items of all signals that were not stored, by reason."`
+	Signals         map[ingest.Signal]signalUsage `json:"signals" doc:"The same for each signal, where received = stored + duplicates + all that was dropped."`
 }
 
 // signalUsage shows the items of one signal by outcome.
@@ -120,7 +122,7 @@ type clientReason struct {
 func clientReasonsOf(counts map[string]int64) []clientReason {
 	rows := make([]clientReason, 0, len(counts))
 	for code, items := range counts {
-		of := svc.ClientReasonOf(code)
+		of := ingest.ClientReasonOf(code)
 		rows = append(rows, clientReason{Reason: of.Reason, Category: of.Category, Items: items})
 	}
 	slices.SortFunc(rows, func(a, b clientReason) int {
@@ -145,17 +147,17 @@ type dropped struct {
 	Excluded    int64 `json:"excluded" doc:"Internal traffic, by the rules of …/exclusions."`
 }
 
-func droppedOf(by map[svc.Fate]int64) dropped {
+func droppedOf(by map[ingest.Fate]int64) dropped {
 	return dropped{
-		Budget: by[svc.FateBudget], Sampled: by[svc.FateSampled], Invalid: by[svc.FateInvalid], Bot: by[svc.FateBot], BadKey: by[svc.FateBadKey],
-		TooOld: by[svc.FateTooOld], DeadLetter: by[svc.FateDeadLetter], GivenUp: by[svc.FateGivenUp], ClientSide: by[svc.FateClientSide],
-		Disabled: by[svc.FateDisabled], RateLimited: by[svc.FateRateLimited], Excluded: by[svc.FateExcluded],
+		Budget: by[ingest.FateBudget], Sampled: by[ingest.FateSampled], Invalid: by[ingest.FateInvalid], Bot: by[ingest.FateBot], BadKey: by[ingest.FateBadKey],
+		TooOld: by[ingest.FateTooOld], DeadLetter: by[ingest.FateDeadLetter], GivenUp: by[ingest.FateGivenUp], ClientSide: by[ingest.FateClientSide],
+		Disabled: by[ingest.FateDisabled], RateLimited: by[ingest.FateRateLimited], Excluded: by[ingest.FateExcluded],
 	}
 }
 
-func usageDayOf(day *svc.UsageDay) usageDay {
-	row := usageDay{Date: day.Date.Format(time.DateOnly), Signals: map[svc.Signal]signalUsage{}}
-	all := map[svc.Fate]int64{}
+func usageDayOf(day *ingest.UsageDay) usageDay {
+	row := usageDay{Date: day.Date.Format(time.DateOnly), Signals: map[ingest.Signal]signalUsage{}}
+	all := map[ingest.Fate]int64{}
 	for signal, usage := range day.Signals {
 		for fate, items := range usage.Dropped {
 			all[fate] += items
@@ -167,47 +169,47 @@ func usageDayOf(day *svc.UsageDay) usageDay {
 		}
 	}
 	row.Dropped = droppedOf(all)
-	row.Events, row.Errors = day.Signals[svc.SignalEvents].Stored, day.Signals[svc.SignalErrors].Stored
-	row.MetricPoints, row.FlagEvaluations = day.Signals[svc.SignalMetrics].Stored, day.Signals[svc.SignalFlags].Stored
+	row.Events, row.Errors = day.Signals[ingest.SignalEvents].Stored, day.Signals[ingest.SignalErrors].Stored
+	row.MetricPoints, row.FlagEvaluations = day.Signals[ingest.SignalMetrics].Stored, day.Signals[ingest.SignalFlags].Stored
 	return row
 }
 
 // budget is the use of a monthly budget.
 type budget struct {
-	Signal      svc.Signal  `json:"signal"`
-	Budget      int64       `json:"budget"`
-	Used        int64       `json:"used" doc:"Stored items of the running UTC month."`
-	UsedPercent float64     `json:"usedPercent"`
-	UsedUpAt    *route.Time `json:"usedUpAt" doc:"When the budget will be used up if usage goes on as in the last seven days; null where that is not in this month, or it is used up already."`
-	OverSince   *route.Time `json:"overSince" doc:"Since when overBudget holds for the signal."`
+	Signal      ingest.Signal `json:"signal"`
+	Budget      int64         `json:"budget"`
+	Used        int64         `json:"used" doc:"Stored items of the running UTC month."`
+	UsedPercent float64       `json:"usedPercent"`
+	UsedUpAt    *route.Time   `json:"usedUpAt" doc:"When the budget will be used up if usage goes on as in the last seven days; null where that is not in this month, or it is used up already."`
+	OverSince   *route.Time   `json:"overSince" doc:"Since when overBudget holds for the signal."`
 }
 
 // budgetAlert is one notification of the channels.
 type budgetAlert struct {
-	ID          string     `json:"id"`
-	Signal      svc.Signal `json:"signal"`
-	Threshold   int        `json:"threshold" doc:"In percent of the budget."`
-	UsedPercent float64    `json:"usedPercent"`
-	At          route.Time `json:"at"`
-	ChannelIDs  []string   `json:"channelIds"`
+	ID          string        `json:"id"`
+	Signal      ingest.Signal `json:"signal"`
+	Threshold   int           `json:"threshold" doc:"In percent of the budget."`
+	UsedPercent float64       `json:"usedPercent"`
+	At          route.Time    `json:"at"`
+	ChannelIDs  []string      `json:"channelIds"`
 }
 
-func budgetAlertOf(a *svc.BudgetAlert) budgetAlert {
+func budgetAlertOf(a *telemetry.BudgetAlert) budgetAlert {
 	return budgetAlert{ID: a.ID, Signal: a.Signal, Threshold: a.Threshold, UsedPercent: a.UsedPercent, At: route.Time(a.At), ChannelIDs: append([]string{}, a.ChannelIDs...)}
 }
 
 // silentSignal is a signal that has stopped.
 type silentSignal struct {
-	Signal       svc.Signal `json:"signal"`
-	LastAt       route.Time `json:"lastAt" doc:"When the last item arrived."`
-	NoticedAt    route.Time `json:"noticedAt" doc:"When the channels were told."`
-	UsualPauseMs int64      `json:"usualPauseMs" doc:"It was noticed after three times as long."`
-	ChannelIDs   []string   `json:"channelIds" doc:"Who was told."`
+	Signal       ingest.Signal `json:"signal"`
+	LastAt       route.Time    `json:"lastAt" doc:"When the last item arrived."`
+	NoticedAt    route.Time    `json:"noticedAt" doc:"When the channels were told."`
+	UsualPauseMs int64         `json:"usualPauseMs" doc:"It was noticed after three times as long."`
+	ChannelIDs   []string      `json:"channelIds" doc:"Who was told."`
 }
 
-func silentSignalsOf(state *svc.TelemetryState) []silentSignal {
+func silentSignalsOf(state *telemetry.State) []silentSignal {
 	rows := []silentSignal{}
-	for _, signal := range svc.Signals() {
+	for _, signal := range ingest.Signals() {
 		if one, silent := state.Silent[signal]; silent {
 			rows = append(rows, silentSignal{
 				Signal: signal, LastAt: route.Time(one.LastAt), NoticedAt: route.Time(one.Since), UsualPauseMs: one.UsualPause.Milliseconds(), ChannelIDs: append([]string{}, one.ChannelIDs...),
@@ -218,10 +220,10 @@ func silentSignalsOf(state *svc.TelemetryState) []silentSignal {
 }
 
 // ingest shows how far the stored items are behind the accepted ones.
-type ingest struct {
-	LagMs       int64                       `json:"lagMs" doc:"The age of the oldest accepted item that is not stored."`
-	LastEventAt *route.Time                 `json:"lastEventAt" doc:"When the last stored item of any signal arrived; null where none did in 30 days."`
-	Signals     map[svc.Signal]signalIngest `json:"signals"`
+type ingestJSON struct {
+	LagMs       int64                          `json:"lagMs" doc:"The age of the oldest accepted item that is not stored."`
+	LastEventAt *route.Time                    `json:"lastEventAt" doc:"When the last stored item of any signal arrived; null where none did in 30 days."`
+	Signals     map[ingest.Signal]signalIngest `json:"signals"`
 }
 
 // signalIngest is ingest for one signal.
@@ -230,13 +232,13 @@ type signalIngest struct {
 	LastEventAt *route.Time `json:"lastEventAt"`
 }
 
-func (t telemetry) get(ctx context.Context, call *route.Call, in getTelemetry) (telemetryAnswer, error) {
+func (t handlers) get(ctx context.Context, call *route.Call, in getTelemetry) (telemetryAnswer, error) {
 	state, err := t.Policies.Telemetry(ctx, call.Ref(), in.Env.Environment)
 	if err != nil {
 		return telemetryAnswer{}, err
 	}
-	days := svc.NewUsageDays(call.Now, svc.UsageDays)
-	month := svc.NewUsageDays(call.Now, call.Now.UTC().Day())
+	days := ingest.NewUsageDays(call.Now, ingest.UsageDays)
+	month := ingest.NewUsageDays(call.Now, call.Now.UTC().Day())
 	since := days[0].Date
 	if month[0].Date.Before(since) {
 		since = month[0].Date
@@ -245,12 +247,12 @@ func (t telemetry) get(ctx context.Context, call *route.Call, in getTelemetry) (
 	if err != nil {
 		return telemetryAnswer{}, err
 	}
-	svc.AddUsage(days, counts)
-	svc.AddUsage(month, counts)
+	ingest.AddUsage(days, counts)
+	ingest.AddUsage(month, counts)
 	answer := telemetryAnswer{
 		Policy: state.Policy, Revision: state.Revision, Environment: in.Env.Slug, Usage: api.Convert(days, usageDayOf),
 		Budgets: budgetsOf(&state, days, month, call.Now), BudgetAlerts: api.Convert(state.Alerts, budgetAlertOf), Silent: silentSignalsOf(&state),
-		Sampled: api.SampledOf(state.Sampling(svc.SignalEvents, call.Now)), Ingest: ingestOf(days, t.Lag()),
+		Sampled: api.SampledOf(state.Sampling(ingest.SignalEvents, call.Now)), Ingest: ingestOf(days, t.Lag()),
 		Fairness: t.fairnessOf(call.App.ID, in.Env.Number, call.Now),
 	}
 	return answer, nil
@@ -260,9 +262,9 @@ func (t telemetry) get(ctx context.Context, call *route.Call, in getTelemetry) (
 const usualDays = 7
 
 // budgetsOf returns the budgets of a month with the given days. The last days determine the projection.
-func budgetsOf(state *svc.TelemetryState, days, month []svc.UsageDay, now time.Time) []budget {
+func budgetsOf(state *telemetry.State, days, month []ingest.UsageDay, now time.Time) []budget {
 	budgets := []budget{}
-	for _, signal := range svc.Signals() {
+	for _, signal := range ingest.Signals() {
 		limit := state.Policy.Budget(signal)
 		if limit == nil {
 			continue
@@ -279,8 +281,8 @@ func budgetsOf(state *svc.TelemetryState, days, month []svc.UsageDay, now time.T
 		if *limit > 0 {
 			row.UsedPercent = 100 * float64(row.Used) / float64(*limit)
 		}
-		row.UsedUpAt = route.TimeOf(svc.Projection(row.Used, *limit, float64(recent)/span, now))
-		if since, over := state.Over[signal]; over && state.Month == svc.MonthOf(now) {
+		row.UsedUpAt = route.TimeOf(telemetry.Projection(row.Used, *limit, float64(recent)/span, now))
+		if since, over := state.Over[signal]; over && state.Month == domain.MonthOf(now) {
 			row.OverSince = route.TimeOf(&since)
 		}
 		budgets = append(budgets, row)
@@ -288,10 +290,10 @@ func budgetsOf(state *svc.TelemetryState, days, month []svc.UsageDay, now time.T
 	return budgets
 }
 
-func ingestOf(days []svc.UsageDay, lag time.Duration) ingest {
-	out := ingest{LagMs: lag.Milliseconds(), Signals: map[svc.Signal]signalIngest{}}
+func ingestOf(days []ingest.UsageDay, lag time.Duration) ingestJSON {
+	out := ingestJSON{LagMs: lag.Milliseconds(), Signals: map[ingest.Signal]signalIngest{}}
 	var latest time.Time
-	for _, signal := range svc.Signals() {
+	for _, signal := range ingest.Signals() {
 		var last time.Time
 		for i := range days {
 			if at := days[i].Signals[signal].LastAt; at.After(last) {

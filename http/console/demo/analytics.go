@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain/annotation"
 )
 
 // analyticsSettings makes the goals and the funnels of a typical product, and the annotations of its history.
@@ -17,7 +17,7 @@ func analyticsSettings(until time.Time) []Call {
 	funnel := func(name string, steps ...object) Call {
 		return Call{Method: http.MethodPost, Path: "/api/v1/apps/{app}/funnels", Body: object{"name": name, "windowHours": 168, "steps": steps}}
 	}
-	mark := func(number, hour int, kind svc.AnnotationKind, title, text string) Call {
+	mark := func(number, hour int, kind annotation.Kind, title, text string) Call {
 		at := until.Truncate(24*time.Hour).AddDate(0, 0, number+1-days).Add(time.Duration(hour) * time.Hour)
 		return Call{
 			Method: http.MethodPost, Path: "/api/v1/apps/{app}/annotations", Unless: "/api/v1/apps/{app}/annotations?range=90d",
@@ -30,9 +30,9 @@ func analyticsSettings(until time.Time) []Call {
 		goal("Sign-up", "event", "signed_up", 0), goal("Subscription", "event", "subscribed", 29), goal("Reads the documentation", "path", "/docs*", 0), goal("Asks for a demo", "event", "demo_requested", 0),
 		funnel("From the site to a subscription", path("/pricing"), path("/signup"), event("signed_up"), event("subscribed")),
 		funnel("First project", event("signed_up"), event("project_created"), event("member_invited")),
-		mark(21, 9, svc.AnnotationCampaign, "The autumn letter", "To everybody who has an account."),
-		mark(63, 12, svc.AnnotationNote, "The database is slow", "An index was missing for four hours."),
-		mark(86, 10, svc.AnnotationNote, "New prices", "Seats cost the same in every plan."),
+		mark(21, 9, annotation.Campaign, "The autumn letter", "To everybody who has an account."),
+		mark(63, 12, annotation.Note, "The database is slow", "An index was missing for four hours."),
+		mark(86, 10, annotation.Note, "New prices", "Seats cost the same in every plan."),
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 	"svc/http/route"
 )
 
@@ -97,7 +98,7 @@ func Of(part int, until time.Time) (Part, bool) {
 	if part == parts-1 {
 		made.Calls = append(append(made.Calls, evaluations()...), subscriptions(until)...)
 	}
-	for batch := range slices.Chunk(items, svc.MaxBatchItems) {
+	for batch := range slices.Chunk(items, event.MaxBatchItems) {
 		made.Calls = append(made.Calls, Call{Method: http.MethodPost, Path: "/api/v1/batch", Body: map[string]any{"items": batch}, Ingest: true})
 	}
 	return made, true
@@ -138,7 +139,7 @@ const patience = time.Hour
 // Rows returns the row of the parts, for any signed-in person.
 func Rows() []route.Route {
 	return []route.Route{{
-		Surface: route.Console, Method: http.MethodGet, Path: "/demo/{part}", Operation: "console.demo.get", Addition: true, Scope: svc.ScopeRead, Effect: route.Read, Rate: svc.RateDefault,
+		Surface: route.Console, Method: http.MethodGet, Path: "/demo/{part}", Operation: "console.demo.get", Addition: true, Scope: domain.ScopeRead, Effect: route.Read, Rate: domain.RateDefault,
 		Summary: "A part of the demo: calls that fill an application", Handler: route.Typed(answer),
 	}}
 }
@@ -171,7 +172,7 @@ func answer(_ context.Context, call *route.Call, in partQuery) (shownPart, error
 	number, err := strconv.Atoi(in.Number)
 	part, known := Of(number, until)
 	if err != nil || !known {
-		return shownPart{}, svc.NotFound("part")
+		return shownPart{}, domain.NotFound("part")
 	}
 	shown := shownPart{Parts: part.Parts, Until: route.Time(part.Until), Calls: make([]shownCall, len(part.Calls))}
 	for i, one := range part.Calls {

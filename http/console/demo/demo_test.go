@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 )
 
 // TestADemoIsTheSameEveryTime makes the demo twice, and checks that it has enough content.
@@ -28,7 +28,7 @@ func TestADemoIsTheSameEveryTime(t *testing.T) {
 				continue
 			}
 			items := call.Body.(map[string]any)["items"].([]Item)
-			if len(items) > svc.MaxBatchItems {
+			if len(items) > event.MaxBatchItems {
 				t.Errorf("a batch has %d items", len(items))
 			}
 			for _, item := range items {

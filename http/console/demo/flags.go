@@ -4,28 +4,29 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/flag"
 )
 
 // flagSettings makes the feature flags of the product. An existing flag is written again without a change.
 func flagSettings(time.Time) []Call {
 	type object = map[string]any
-	flag := func(key string, body object) Call {
+	f := func(key string, body object) Call {
 		return Call{Method: http.MethodPut, Path: "/api/v1/apps/{app}/flags/" + key, Body: body}
 	}
 	on := func(percent int) object {
-		return object{svc.DefaultEnvironment: object{"enabled": true, "rolloutPercent": percent}}
+		return object{domain.DefaultEnvironment: object{"enabled": true, "rolloutPercent": percent}}
 	}
 	return []Call{
-		flag("quick-board", object{
-			"name": "Quick board", "description": "Boards that open before their cards are there.", "kind": svc.FlagMultivariate, "environments": on(100),
+		f("quick-board", object{
+			"name": "Quick board", "description": "Boards that open before their cards are there.", "kind": flag.Multivariate, "environments": on(100),
 			"variants": []object{{"key": "control", "weight": 50}, {"key": "quick", "weight": 50}},
 		}),
-		flag("reports-v2", object{
-			"name": "New reports", "kind": svc.FlagBoolean, "environments": on(20),
+		f("reports-v2", object{
+			"name": "New reports", "kind": flag.Boolean, "environments": on(20),
 			"rules": []object{{"conditions": []object{{"field": "trait.plan", "op": "in", "value": []string{"business", "team"}}}, "rolloutPercent": 100}},
 		}),
-		flag("dark-inbox", object{"name": "Dark inbox", "kind": svc.FlagBoolean, "environments": object{}}),
+		f("dark-inbox", object{"name": "Dark inbox", "kind": flag.Boolean, "environments": object{}}),
 	}
 }
 

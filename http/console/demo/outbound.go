@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"svc"
+	"svc/domain/destination"
 )
 
 // outboundSettings makes objects that would send data out of the service, but do not: a draft campaign, and a
@@ -22,8 +22,8 @@ func outboundSettings(time.Time) []Call {
 		{
 			Method: http.MethodPost, Path: consolePath + "apps/{app}/destinations", Unless: "/api/v1/apps/{app}/destinations",
 			Body: object{
-				"kind": svc.DestinationWebhook, "name": "Sales", "enabled": false, "config": object{"url": "https://example.com/conversions"},
-				"mapping": []svc.DestinationRule{{Event: "signed_up", DestinationEvent: "Lead"}, {Event: "subscribed", DestinationEvent: "Purchase"}},
+				"kind": destination.Webhook, "name": "Sales", "enabled": false, "config": object{"url": "https://example.com/conversions"},
+				"mapping": []destination.Rule{{Event: "signed_up", DestinationEvent: "Lead"}, {Event: "subscribed", DestinationEvent: "Purchase"}},
 			},
 		},
 	}

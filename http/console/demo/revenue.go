@@ -7,7 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/revenue"
 )
 
 // monthDays is the number of days between two bills of the product.
@@ -27,7 +28,7 @@ func subscriptions(until time.Time) (calls []Call) {
 			count++
 		}
 	}
-	for batch := range slices.Chunk(items, svc.MaxBatchItems) {
+	for batch := range slices.Chunk(items, event.MaxBatchItems) {
 		calls = append(calls, Call{Method: http.MethodPost, Path: "/api/v1/revenue", Body: batch, Ingest: true})
 	}
 	return calls
@@ -49,7 +50,7 @@ func (v visitor) bills(begin, until time.Time) (items []Item) {
 	}
 	trial := begin.AddDate(0, 0, v.first+1).Add(time.Duration(8+random.IntN(10)) * time.Hour)
 	pays := trial.AddDate(0, 0, 7)
-	say := func(n int, at time.Time, status svc.SubscriptionStatus, more Item) {
+	say := func(n int, at time.Time, status revenue.SubscriptionStatus, more Item) {
 		if at.After(until) {
 			return
 		}
@@ -62,16 +63,16 @@ func (v visitor) bills(begin, until time.Time) (items []Item) {
 		}
 		items = append(items, item)
 	}
-	say(1, trial, svc.SubscriptionTrialing, Item{"trialEndsAt": pays.UTC().Format(time.RFC3339)})
+	say(1, trial, revenue.SubscriptionTrialing, Item{"trialEndsAt": pays.UTC().Format(time.RFC3339)})
 	ends := time.Time{}
 	switch random.IntN(10) {
 	case 0: // The visitor was not convinced.
-		say(2, trial.AddDate(0, 0, 5), svc.SubscriptionCanceled, nil)
+		say(2, trial.AddDate(0, 0, 5), revenue.SubscriptionCanceled, nil)
 		return items
 	case 1, 2:
 		ends = pays.AddDate(0, 0, 20+random.IntN(30))
 	}
-	say(3, pays, svc.SubscriptionActive, nil)
+	say(3, pays, revenue.SubscriptionActive, nil)
 	for n := 0; ; n++ {
 		due := pays.AddDate(0, 0, n*monthDays)
 		if due.After(until) || !ends.IsZero() && due.After(ends) {
@@ -79,7 +80,7 @@ func (v visitor) bills(begin, until time.Time) (items []Item) {
 		}
 		if n == 1 && random.IntN(3) == 0 {
 			seats += 1 + random.IntN(4)
-			say(4, due, svc.SubscriptionActive, nil)
+			say(4, due, revenue.SubscriptionActive, nil)
 		}
 		items = append(items, Item{"type": "payment", "ts": due.UTC().Format(time.RFC3339), "paymentId": fmt.Sprintf("pay-%04d-%d", v.number, n), "customerId": v.user(), "amountCents": seats * price, "currency": currency})
 		if n == 0 && random.IntN(40) == 0 {
@@ -87,7 +88,7 @@ func (v visitor) bills(begin, until time.Time) (items []Item) {
 		}
 	}
 	if !ends.IsZero() {
-		say(5, ends, svc.SubscriptionCanceled, nil)
+		say(5, ends, revenue.SubscriptionCanceled, nil)
 	}
 	return items
 }

@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // chat posts a message to an incoming webhook of Slack, or of a chat that accepts the same format
@@ -15,7 +16,7 @@ type chat struct{}
 
 func (chat) batch() int { return 1 }
 
-func (chat) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
+func (chat) send(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
 	c := request.Items[0].Conversion
 	line := fmt.Sprintf("*%s*", plainText(c.Name))
 	if c.Value != nil {
@@ -39,12 +40,12 @@ func (chat) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) [
 		"blocks": []any{section("section", line), section("context", strings.Join(details, " · "))},
 	})
 	if err != nil {
-		return outcomes(1, svc.DispatchOutcome{Error: err.Error()})
+		return outcomes(1, destination.DispatchOutcome{Error: err.Error()})
 	}
-	made := &call{url: request.Credential.Secret.Reveal(), header: jsonHeader(), body: encoded, logged: logged, secrets: []svc.Secret{request.Credential.Secret}}
+	made := &call{url: request.Credential.Secret.Reveal(), header: jsonHeader(), body: encoded, logged: logged, secrets: []domain.Secret{request.Credential.Secret}}
 	outcome, _ := s.post(ctx, made)
 	outcome.Request = "POST •••\n\n" + string(logged)
-	return []svc.DispatchOutcome{outcome}
+	return []destination.DispatchOutcome{outcome}
 }
 
 // plainText escapes the markup of chats and cuts texts that are too long to read.

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // TestWhatAChatIsSent posts a conversion with chat markup in its texts to an incoming webhook. The message identifies
@@ -15,10 +16,10 @@ func TestWhatAChatIsSent(t *testing.T) {
 	sender := NewSender(chatRoom.Client(), Bases{}, noon)
 	item := bought("evt_1", 0)
 	item.Conversion.SourceEvent = "<!channel> *now* & <https://evil.example|here>"
-	address := svc.Secret(chatRoom.URL + "/services/T1/B1/secret")
-	outcomes := sender.Send(t.Context(), svc.DispatchRequest{
-		Destination: &svc.Destination{ID: "dst_1", DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationSlack}},
-		Credential:  svc.DestinationCredential{Secret: address}, Items: []svc.DispatchItem{item},
+	address := domain.Secret(chatRoom.URL + "/services/T1/B1/secret")
+	outcomes := sender.Send(t.Context(), destination.DispatchRequest{
+		Destination: &destination.Destination{ID: "dst_1", Spec: destination.Spec{Kind: destination.Slack}},
+		Credential:  destination.Credential{Secret: address}, Items: []destination.DispatchItem{item},
 	})
 	if len(outcomes) != 1 || outcomes[0].Error != "" || strings.Contains(outcomes[0].Request, "services/T1") {
 		t.Fatalf("the outcome is %+v", outcomes)
@@ -46,9 +47,9 @@ func TestAChatThatRefuses(t *testing.T) {
 	for status, again := range map[int]bool{http.StatusNotFound: false, http.StatusForbidden: false, http.StatusTooManyRequests: true, http.StatusInternalServerError: true} {
 		chatRoom := newPlatform(t, func(map[string]any) (int, string) { return status, "no_service" })
 		sender := NewSender(chatRoom.Client(), Bases{}, noon)
-		outcomes := sender.Send(t.Context(), svc.DispatchRequest{
-			Destination: &svc.Destination{ID: "dst_1", DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationSlack}},
-			Credential:  svc.DestinationCredential{Secret: svc.Secret(chatRoom.URL)}, Items: []svc.DispatchItem{bought("evt_1", 0)},
+		outcomes := sender.Send(t.Context(), destination.DispatchRequest{
+			Destination: &destination.Destination{ID: "dst_1", Spec: destination.Spec{Kind: destination.Slack}},
+			Credential:  destination.Credential{Secret: domain.Secret(chatRoom.URL)}, Items: []destination.DispatchItem{bought("evt_1", 0)},
 		})
 		if got := outcomes[0]; got.OK || got.Retry != again || got.StatusCode != status {
 			t.Errorf("after %d the outcome is %+v", status, got)

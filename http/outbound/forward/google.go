@@ -11,7 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // google uploads click conversions by the Google Ads API, v26, over REST
@@ -33,7 +34,7 @@ type google struct {
 // googleToken is an access token of a destination; key is the credential from which it was made.
 type googleToken struct {
 	key   [2]string
-	token svc.Secret
+	token domain.Secret
 	until time.Time
 }
 
@@ -51,21 +52,21 @@ func newGoogle(base, tokens string) *google {
 
 func (*google) batch() int { return googleBatch }
 
-func (g *google) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
-	return s.sendYoung(request, googleAge, func(young *svc.DispatchRequest) []svc.DispatchOutcome {
-		return sendKnown(young, func(item *svc.DispatchItem) bool {
+func (g *google) send(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
+	return s.sendYoung(request, googleAge, func(young *destination.DispatchRequest) []destination.DispatchOutcome {
+		return sendKnown(young, func(item *destination.DispatchItem) bool {
 			return item.Conversion.Context.ClickIDs.GCLID != "" || len(googleIDs(contactOf(young, item))) > 0
 		}, "Google Ads needs a click id, an e-mail address or a phone number, and there is none",
-			func(known *svc.DispatchRequest) []svc.DispatchOutcome { return g.post(ctx, s, known) })
+			func(known *destination.DispatchRequest) []destination.DispatchOutcome { return g.post(ctx, s, known) })
 	})
 }
 
 // googleIDs returns the hashes by which Google may identify a person.
-func googleIDs(contact svc.Contact) (ids []map[string]string) {
-	if hash := svc.HashEmail(googleMail(contact.Email)); hash != "" {
+func googleIDs(contact destination.Contact) (ids []map[string]string) {
+	if hash := destination.HashEmail(googleMail(contact.Email)); hash != "" {
 		ids = append(ids, map[string]string{"hashedEmail": hash})
 	}
-	if hash := svc.HashPhone(contact.Phone, true); hash != "" {
+	if hash := destination.HashPhone(contact.Phone, true); hash != "" {
 		ids = append(ids, map[string]string{"hashedPhoneNumber": hash})
 	}
 	return ids
@@ -81,10 +82,10 @@ func googleMail(email string) string {
 	return strings.ReplaceAll(name, ".", "") + "@" + host
 }
 
-func (g *google) post(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
-	var access svc.GoogleAccess
+func (g *google) post(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
+	var access destination.GoogleAccess
 	if err := json.Unmarshal([]byte(request.Credential.Secret.Reveal()), &access); err != nil {
-		return outcomes(len(request.Items), svc.DispatchOutcome{Error: "credential_unreadable"})
+		return outcomes(len(request.Items), destination.DispatchOutcome{Error: "credential_unreadable"})
 	}
 	token, failed := g.token(ctx, s, request.Destination.ID, access)
 	if failed != nil {
@@ -97,7 +98,7 @@ func (g *google) post(ctx context.Context, s *Sender, request *svc.DispatchReque
 	}
 	encoded, logged, err := encode(map[string]any{"conversions": conversions, "partialFailure": true}, "userIdentifiers", "userIpAddress", "gclid")
 	if err != nil {
-		return outcomes(len(conversions), svc.DispatchOutcome{Error: err.Error()})
+		return outcomes(len(conversions), destination.DispatchOutcome{Error: err.Error()})
 	}
 	header := jsonHeader()
 	header.Set("Authorization", "Bearer "+token.Reveal())
@@ -107,7 +108,7 @@ func (g *google) post(ctx context.Context, s *Sender, request *svc.DispatchReque
 	}
 	outcome, answer := s.post(ctx, &call{
 		url: fmt.Sprintf("%s/%s/customers/%s:uploadClickConversions", g.base, googleVersion, config.CustomerID), header: header, body: encoded, logged: logged,
-		secrets: []svc.Secret{token, svc.Secret(access.DeveloperToken)},
+		secrets: []domain.Secret{token, domain.Secret(access.DeveloperToken)},
 	})
 	made := outcomes(len(conversions), outcome)
 	if outcome.OK {
@@ -119,7 +120,7 @@ func (g *google) post(ctx context.Context, s *Sender, request *svc.DispatchReque
 }
 
 // googleConversion returns a conversion in Google's format.
-func googleConversion(request *svc.DispatchRequest, item *svc.DispatchItem) map[string]any {
+func googleConversion(request *destination.DispatchRequest, item *destination.DispatchItem) map[string]any {
 	c, config := item.Conversion, &request.Destination.Config
 	conversion := compact(map[string]any{
 		"conversionAction":   fmt.Sprintf("customers/%s/conversionActions/%s", config.CustomerID, config.ConversionActionID),
@@ -132,7 +133,7 @@ func googleConversion(request *svc.DispatchRequest, item *svc.DispatchItem) map[
 }
 
 // token returns a cached or a new access token; failed is the outcome if the token cannot be made.
-func (g *google) token(ctx context.Context, s *Sender, destination string, access svc.GoogleAccess) (token svc.Secret, failed *svc.DispatchOutcome) {
+func (g *google) token(ctx context.Context, s *Sender, destination string, access destination.GoogleAccess) (token domain.Secret, failed *destination.DispatchOutcome) {
 	key := [2]string{access.ClientID, access.RefreshToken}
 	g.mu.Lock()
 	known := g.access[destination]
@@ -143,20 +144,20 @@ func (g *google) token(ctx context.Context, s *Sender, destination string, acces
 	form := url.Values{"grant_type": {"refresh_token"}, "client_id": {access.ClientID}, "client_secret": {access.ClientSecret}, "refresh_token": {access.RefreshToken}}
 	outcome, answer := s.post(ctx, &call{
 		url: g.tokens, header: http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, body: []byte(form.Encode()), logged: []byte("•••"),
-		secrets: []svc.Secret{svc.Secret(access.ClientSecret), svc.Secret(access.RefreshToken)},
+		secrets: []domain.Secret{domain.Secret(access.ClientSecret), domain.Secret(access.RefreshToken)},
 	})
 	var made struct {
 		AccessToken string `json:"access_token"`
 		ExpiresIn   int    `json:"expires_in"`
 		Error       string `json:"error"`
 	}
-	err := svc.DecodeJSON(answer, &made)
+	err := domain.DecodeJSON(answer, &made)
 	if !outcome.OK || err != nil || made.AccessToken == "" {
 		outcome.OK, outcome.Response = false, ""
 		outcome.Error = cut(strings.TrimSpace("Google gave no access token: " + made.Error + " " + outcome.Error))
 		return "", &outcome
 	}
-	token = svc.Secret(made.AccessToken)
+	token = domain.Secret(made.AccessToken)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.access[destination] = googleToken{key: key, token: token, until: s.now().Add(time.Duration(made.ExpiresIn)*time.Second - tokenMargin)}
@@ -171,7 +172,7 @@ func (g *google) forget(destination string) {
 }
 
 // judgeGoogle reads the errors of single conversions. A conversion that Google has already is not a failure.
-func judgeGoogle(made []svc.DispatchOutcome, body []byte) {
+func judgeGoogle(made []destination.DispatchOutcome, body []byte) {
 	var answer struct {
 		PartialFailure *struct {
 			Message string `json:"message"`
@@ -189,7 +190,7 @@ func judgeGoogle(made []svc.DispatchOutcome, body []byte) {
 			} `json:"details"`
 		} `json:"partialFailureError"`
 	}
-	if svc.DecodeJSON(body, &answer) != nil || answer.PartialFailure == nil {
+	if domain.DecodeJSON(body, &answer) != nil || answer.PartialFailure == nil {
 		return
 	}
 	known := []string{"CLICK_CONVERSION_ALREADY_EXISTS", "ORDER_ID_ALREADY_IN_USE", "DUPLICATE_ORDER_ID"}

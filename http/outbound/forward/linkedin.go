@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // linkedin sends events by LinkedIn's Conversions API, version 202608
@@ -27,16 +28,16 @@ const (
 
 func (linkedin) batch() int { return linkedinBatch }
 
-func (l linkedin) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
-	return s.sendYoung(request, linkedinAge, func(young *svc.DispatchRequest) []svc.DispatchOutcome {
-		return sendKnown(young, func(item *svc.DispatchItem) bool { return len(linkedinIDs(young, item)) > 0 }, "LinkedIn needs an e-mail address or a click id of LinkedIn, and there is neither",
-			func(known *svc.DispatchRequest) []svc.DispatchOutcome { return l.post(ctx, s, known) })
+func (l linkedin) send(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
+	return s.sendYoung(request, linkedinAge, func(young *destination.DispatchRequest) []destination.DispatchOutcome {
+		return sendKnown(young, func(item *destination.DispatchItem) bool { return len(linkedinIDs(young, item)) > 0 }, "LinkedIn needs an e-mail address or a click id of LinkedIn, and there is neither",
+			func(known *destination.DispatchRequest) []destination.DispatchOutcome { return l.post(ctx, s, known) })
 	})
 }
 
 // sendKnown sends the conversions that a platform can assign to a person, and fails the others.
-func sendKnown(request *svc.DispatchRequest, known func(item *svc.DispatchItem) bool, problem string, send func(some *svc.DispatchRequest) []svc.DispatchOutcome) []svc.DispatchOutcome {
-	made := make([]svc.DispatchOutcome, len(request.Items))
+func sendKnown(request *destination.DispatchRequest, known func(item *destination.DispatchItem) bool, problem string, send func(some *destination.DispatchRequest) []destination.DispatchOutcome) []destination.DispatchOutcome {
+	made := make([]destination.DispatchOutcome, len(request.Items))
 	some, places := *request, []int{}
 	some.Items = nil
 	for i := range request.Items {
@@ -56,8 +57,8 @@ func sendKnown(request *svc.DispatchRequest, known func(item *svc.DispatchItem) 
 }
 
 // linkedinIDs returns the ids by which LinkedIn may identify the person of a conversion.
-func linkedinIDs(request *svc.DispatchRequest, item *svc.DispatchItem) (ids []map[string]string) {
-	if hash := svc.HashEmail(contactOf(request, item).Email); hash != "" {
+func linkedinIDs(request *destination.DispatchRequest, item *destination.DispatchItem) (ids []map[string]string) {
+	if hash := destination.HashEmail(contactOf(request, item).Email); hash != "" {
 		ids = append(ids, map[string]string{"idType": "SHA256_EMAIL", "idValue": hash})
 	}
 	if click := item.Conversion.Context.ClickIDs.LiFatID; click != "" {
@@ -66,7 +67,7 @@ func linkedinIDs(request *svc.DispatchRequest, item *svc.DispatchItem) (ids []ma
 	return ids
 }
 
-func (l linkedin) post(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
+func (l linkedin) post(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
 	events := make([]map[string]any, len(request.Items))
 	for i := range request.Items {
 		item := &request.Items[i]
@@ -81,14 +82,14 @@ func (l linkedin) post(ctx context.Context, s *Sender, request *svc.DispatchRequ
 	}
 	encoded, logged, err := encode(map[string]any{"elements": events}, "user")
 	if err != nil {
-		return outcomes(len(events), svc.DispatchOutcome{Error: err.Error()})
+		return outcomes(len(events), destination.DispatchOutcome{Error: err.Error()})
 	}
 	header := jsonHeader()
 	header.Set("Authorization", "Bearer "+request.Credential.Secret.Reveal())
 	header.Set("Linkedin-Version", linkedinVersion)
 	header.Set("X-Restli-Protocol-Version", "2.0.0")
 	header.Set("X-Restli-Method", "BATCH_CREATE")
-	outcome, answer := s.post(ctx, &call{url: l.base + "/rest/conversionEvents", header: header, body: encoded, logged: logged, secrets: []svc.Secret{request.Credential.Secret}})
+	outcome, answer := s.post(ctx, &call{url: l.base + "/rest/conversionEvents", header: header, body: encoded, logged: logged, secrets: []domain.Secret{request.Credential.Secret}})
 	made := outcomes(len(events), outcome)
 	if outcome.OK {
 		judgeLinkedIn(made, answer)
@@ -97,7 +98,7 @@ func (l linkedin) post(ctx context.Context, s *Sender, request *svc.DispatchRequ
 }
 
 // judgeLinkedIn reads the status of each element of an answer.
-func judgeLinkedIn(made []svc.DispatchOutcome, body []byte) {
+func judgeLinkedIn(made []destination.DispatchOutcome, body []byte) {
 	var answer struct {
 		Elements []struct {
 			Status int `json:"status"`
@@ -106,7 +107,7 @@ func judgeLinkedIn(made []svc.DispatchOutcome, body []byte) {
 			} `json:"error"`
 		} `json:"elements"`
 	}
-	if svc.DecodeJSON(body, &answer) != nil || len(answer.Elements) != len(made) {
+	if domain.DecodeJSON(body, &answer) != nil || len(answer.Elements) != len(made) {
 		return // The request succeeded as a whole.
 	}
 	for i, element := range answer.Elements {

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // meta sends events by Meta's Conversions API, Graph API v26.0
@@ -43,11 +44,11 @@ type metaEvent struct {
 	Custom       map[string]any `json:"custom_data,omitempty"`
 }
 
-func (m meta) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
-	return s.sendYoung(request, metaAge, func(young *svc.DispatchRequest) []svc.DispatchOutcome { return m.post(ctx, s, young) })
+func (m meta) send(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
+	return s.sendYoung(request, metaAge, func(young *destination.DispatchRequest) []destination.DispatchOutcome { return m.post(ctx, s, young) })
 }
 
-func (m meta) post(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
+func (m meta) post(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
 	events := make([]metaEvent, len(request.Items))
 	for i := range request.Items {
 		events[i] = metaEventOf(request, &request.Items[i])
@@ -58,12 +59,12 @@ func (m meta) post(ctx context.Context, s *Sender, request *svc.DispatchRequest)
 	}
 	encoded, logged, err := encode(body, "user_data")
 	if err != nil {
-		return outcomes(len(events), svc.DispatchOutcome{Error: err.Error()})
+		return outcomes(len(events), destination.DispatchOutcome{Error: err.Error()})
 	}
 	header := jsonHeader()
 	header.Set("Authorization", "Bearer "+request.Credential.Secret.Reveal())
 	made, answer := s.post(ctx, &call{
-		url: fmt.Sprintf("%s/%s/%s/events", m.base, metaVersion, request.Destination.Config.PixelID), header: header, body: encoded, logged: logged, secrets: []svc.Secret{request.Credential.Secret},
+		url: fmt.Sprintf("%s/%s/%s/events", m.base, metaVersion, request.Destination.Config.PixelID), header: header, body: encoded, logged: logged, secrets: []domain.Secret{request.Credential.Secret},
 	})
 	if !made.OK {
 		judgeMeta(&made, answer)
@@ -72,7 +73,7 @@ func (m meta) post(ctx context.Context, s *Sender, request *svc.DispatchRequest)
 }
 
 // metaEventOf returns a conversion in Meta's format.
-func metaEventOf(request *svc.DispatchRequest, item *svc.DispatchItem) metaEvent {
+func metaEventOf(request *destination.DispatchRequest, item *destination.DispatchItem) metaEvent {
 	c, contact := item.Conversion, contactOf(request, item)
 	event := metaEvent{Name: c.Name, Time: c.At.Unix(), ID: c.EventID, ActionSource: "system_generated", User: map[string]any{}, Custom: map[string]any{}}
 	if c.Context.URL != "" && c.UserAgent != "" {
@@ -83,12 +84,12 @@ func metaEventOf(request *svc.DispatchRequest, item *svc.DispatchItem) metaEvent
 			event.User[name] = []string{hash}
 		}
 	}
-	hashed("em", svc.HashEmail(contact.Email))
-	hashed("ph", svc.HashPhone(contact.Phone, false))
-	hashed("external_id", svc.SHA256Hex(subjectOf(request, item)))
-	if request.Destination.Config.PersonFields != svc.PersonNone {
-		hashed("country", svc.SHA256Hex(strings.ToLower(c.Context.Country)))
-		hashed("ct", svc.SHA256Hex(letters(c.Context.City)))
+	hashed("em", destination.HashEmail(contact.Email))
+	hashed("ph", destination.HashPhone(contact.Phone, false))
+	hashed("external_id", destination.SHA256Hex(subjectOf(request, item)))
+	if request.Destination.Config.PersonFields != destination.PersonNone {
+		hashed("country", destination.SHA256Hex(strings.ToLower(c.Context.Country)))
+		hashed("ct", destination.SHA256Hex(letters(c.Context.City)))
 	}
 	if c.UserAgent != "" {
 		event.User["client_user_agent"] = c.UserAgent
@@ -147,7 +148,7 @@ func compact(members map[string]any) map[string]any {
 }
 
 // orderOf returns the number of an order among the properties of a conversion.
-func orderOf(c *svc.Conversion) string {
+func orderOf(c *destination.Conversion) string {
 	var properties struct {
 		OrderID       any `json:"order_id"`
 		Order         any `json:"orderId"`
@@ -163,8 +164,8 @@ func orderOf(c *svc.Conversion) string {
 }
 
 // sendYoung sends the conversions that a platform still accepts, and fails the others.
-func (s *Sender) sendYoung(request *svc.DispatchRequest, age time.Duration, send func(young *svc.DispatchRequest) []svc.DispatchOutcome) []svc.DispatchOutcome {
-	made := make([]svc.DispatchOutcome, len(request.Items))
+func (s *Sender) sendYoung(request *destination.DispatchRequest, age time.Duration, send func(young *destination.DispatchRequest) []destination.DispatchOutcome) []destination.DispatchOutcome {
+	made := make([]destination.DispatchOutcome, len(request.Items))
 	young, places := *request, []int{}
 	young.Items = nil
 	for i := range request.Items {
@@ -185,7 +186,7 @@ func (s *Sender) sendYoung(request *svc.DispatchRequest, age time.Duration, send
 
 // judgeMeta reads an error of the Graph API (https://developers.facebook.com/docs/graph-api/guides/error-handling):
 // transient errors and rate-limit errors may succeed later, independently of their status.
-func judgeMeta(o *svc.DispatchOutcome, body []byte) {
+func judgeMeta(o *destination.DispatchOutcome, body []byte) {
 	var answer struct {
 		Error struct {
 			Message   string `json:"message"`
@@ -194,7 +195,7 @@ func judgeMeta(o *svc.DispatchOutcome, body []byte) {
 			Transient bool   `json:"is_transient"`
 		} `json:"error"`
 	}
-	if svc.DecodeJSON(body, &answer) != nil || answer.Error.Code == 0 {
+	if domain.DecodeJSON(body, &answer) != nil || answer.Error.Code == 0 {
 		return
 	}
 	o.Error = cut(fmt.Sprintf("Meta refused it with code %d: %s", answer.Error.Code, answer.Error.Message))

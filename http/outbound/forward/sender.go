@@ -15,7 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 	"svc/http/outbound"
 )
 
@@ -36,7 +37,7 @@ func Platforms() Bases {
 type Sender struct {
 	client   *http.Client
 	now      func() time.Time
-	adapters map[svc.DestinationKind]adapter
+	adapters map[destination.Kind]adapter
 }
 
 // adapter sends conversions to one kind of destination.
@@ -44,19 +45,19 @@ type adapter interface {
 	// batch is the maximum number of conversions per request.
 	batch() int
 	// send makes one attempt and returns an outcome for each conversion.
-	send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome
+	send(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome
 }
 
 // NewSender returns a sender over a client that calls permitted addresses only and follows no redirect.
 func NewSender(client *http.Client, bases Bases, now func() time.Time) *Sender {
-	return &Sender{client: client, now: now, adapters: map[svc.DestinationKind]adapter{
-		svc.DestinationWebhook: webhook{}, svc.DestinationSlack: chat{}, svc.DestinationMeta: meta{bases.Meta},
-		svc.DestinationGoogle: newGoogle(bases.Google, bases.GoogleToken), svc.DestinationTikTok: tiktok{bases.TikTok}, svc.DestinationLinkedIn: linkedin{bases.LinkedIn},
+	return &Sender{client: client, now: now, adapters: map[destination.Kind]adapter{
+		destination.Webhook: webhook{}, destination.Slack: chat{}, destination.Meta: meta{bases.Meta},
+		destination.Google: newGoogle(bases.Google, bases.GoogleToken), destination.TikTok: tiktok{bases.TikTok}, destination.LinkedIn: linkedin{bases.LinkedIn},
 	}}
 }
 
 // Batch returns the maximum number of conversions per request to a kind of destination.
-func (s *Sender) Batch(kind svc.DestinationKind) int {
+func (s *Sender) Batch(kind destination.Kind) int {
 	if found := s.adapters[kind]; found != nil {
 		return found.batch()
 	}
@@ -65,10 +66,10 @@ func (s *Sender) Batch(kind svc.DestinationKind) int {
 
 // Send makes one attempt for each of some conversions and returns its outcome for each. If the platform refuses a
 // request as a whole because of some conversions, Send makes a separate request for each.
-func (s *Sender) Send(ctx context.Context, request svc.DispatchRequest) []svc.DispatchOutcome {
+func (s *Sender) Send(ctx context.Context, request destination.DispatchRequest) []destination.DispatchOutcome {
 	found := s.adapters[request.Destination.Kind]
 	if found == nil {
-		return outcomes(len(request.Items), svc.DispatchOutcome{Error: "unknown_kind"})
+		return outcomes(len(request.Items), destination.DispatchOutcome{Error: "unknown_kind"})
 	}
 	made := found.send(ctx, s, &request)
 	if len(made) < 2 || !refusedTogether(made) {
@@ -83,7 +84,7 @@ func (s *Sender) Send(ctx context.Context, request svc.DispatchRequest) []svc.Di
 }
 
 // refusedTogether reports whether one answer refused several conversions permanently.
-func refusedTogether(made []svc.DispatchOutcome) bool {
+func refusedTogether(made []destination.DispatchOutcome) bool {
 	for i := range made {
 		if made[i].OK || made[i].Retry || made[i].StatusCode != http.StatusBadRequest {
 			return false
@@ -93,8 +94,8 @@ func refusedTogether(made []svc.DispatchOutcome) bool {
 }
 
 // outcomes returns the same outcome for several conversions.
-func outcomes(n int, outcome svc.DispatchOutcome) []svc.DispatchOutcome {
-	all := make([]svc.DispatchOutcome, n)
+func outcomes(n int, outcome destination.DispatchOutcome) []destination.DispatchOutcome {
+	all := make([]destination.DispatchOutcome, n)
 	for i := range all {
 		all[i] = outcome
 	}
@@ -115,7 +116,7 @@ type call struct {
 	body   []byte
 	// logged is the body as it is recorded. Secrets are removed from an answer before it is recorded.
 	logged  []byte
-	secrets []svc.Secret
+	secrets []domain.Secret
 }
 
 // hidden reports whether the value of a header is not recorded.
@@ -128,7 +129,7 @@ func hidden(name string) bool {
 }
 
 // post sends a request and returns its outcome by the rules of all destinations, and the answer.
-func (s *Sender) post(ctx context.Context, c *call) (outcome svc.DispatchOutcome, answer []byte) {
+func (s *Sender) post(ctx context.Context, c *call) (outcome destination.DispatchOutcome, answer []byte) {
 	begun := s.now()
 	outcome.Request = c.record()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(c.body))
@@ -278,16 +279,16 @@ func masked(value any, names []string) any {
 }
 
 // contactOf returns the contact data of the person that may be sent.
-func contactOf(request *svc.DispatchRequest, item *svc.DispatchItem) svc.Contact {
-	if item.Contact == nil || request.Destination.Config.PersonFields == svc.PersonNone {
-		return svc.Contact{}
+func contactOf(request *destination.DispatchRequest, item *destination.DispatchItem) destination.Contact {
+	if item.Contact == nil || request.Destination.Config.PersonFields == destination.PersonNone {
+		return destination.Contact{}
 	}
 	return *item.Contact
 }
 
 // subjectOf returns the id of the person that may be sent.
-func subjectOf(request *svc.DispatchRequest, item *svc.DispatchItem) string {
-	if request.Destination.Config.PersonFields == svc.PersonNone {
+func subjectOf(request *destination.DispatchRequest, item *destination.DispatchItem) string {
+	if request.Destination.Config.PersonFields == destination.PersonNone {
 		return ""
 	}
 	return item.Conversion.Subject()

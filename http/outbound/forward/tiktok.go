@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 )
 
 // tiktok sends events by TikTok's Events API 2.0, Business API v1.3
@@ -21,11 +22,11 @@ const (
 
 func (tiktok) batch() int { return tiktokBatch }
 
-func (t tiktok) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
-	return s.sendYoung(request, tiktokAge, func(young *svc.DispatchRequest) []svc.DispatchOutcome { return t.post(ctx, s, young) })
+func (t tiktok) send(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
+	return s.sendYoung(request, tiktokAge, func(young *destination.DispatchRequest) []destination.DispatchOutcome { return t.post(ctx, s, young) })
 }
 
-func (t tiktok) post(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
+func (t tiktok) post(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
 	events := make([]map[string]any, len(request.Items))
 	for i := range request.Items {
 		events[i] = tiktokEvent(request, &request.Items[i])
@@ -34,11 +35,11 @@ func (t tiktok) post(ctx context.Context, s *Sender, request *svc.DispatchReques
 	body := compact(map[string]any{"event_source": "web", "event_source_id": config.PixelID, "test_event_code": config.TestEventCode, "data": events})
 	encoded, logged, err := encode(body, "user")
 	if err != nil {
-		return outcomes(len(events), svc.DispatchOutcome{Error: err.Error()})
+		return outcomes(len(events), destination.DispatchOutcome{Error: err.Error()})
 	}
 	header := jsonHeader()
 	header.Set("Access-Token", request.Credential.Secret.Reveal())
-	made, answer := s.post(ctx, &call{url: t.base + "/open_api/v1.3/event/track/", header: header, body: encoded, logged: logged, secrets: []svc.Secret{request.Credential.Secret}})
+	made, answer := s.post(ctx, &call{url: t.base + "/open_api/v1.3/event/track/", header: header, body: encoded, logged: logged, secrets: []domain.Secret{request.Credential.Secret}})
 	if made.OK {
 		judgeTikTok(&made, answer)
 	}
@@ -46,11 +47,11 @@ func (t tiktok) post(ctx context.Context, s *Sender, request *svc.DispatchReques
 }
 
 // tiktokEvent returns a conversion in TikTok's format.
-func tiktokEvent(request *svc.DispatchRequest, item *svc.DispatchItem) map[string]any {
+func tiktokEvent(request *destination.DispatchRequest, item *destination.DispatchItem) map[string]any {
 	c, contact := item.Conversion, contactOf(request, item)
 	user := map[string]any{"ttclid": c.Context.ClickIDs.TTCLID, "user_agent": c.UserAgent}
-	if request.Destination.Config.PersonFields != svc.PersonNone {
-		user["email"], user["phone"], user["external_id"] = svc.HashEmail(contact.Email), svc.HashPhone(contact.Phone, true), svc.SHA256Hex(subjectOf(request, item))
+	if request.Destination.Config.PersonFields != destination.PersonNone {
+		user["email"], user["phone"], user["external_id"] = destination.HashEmail(contact.Email), destination.HashPhone(contact.Phone, true), destination.SHA256Hex(subjectOf(request, item))
 		user["locale"] = c.Context.Locale
 	}
 	properties := map[string]any{"value": c.Value, "currency": c.Currency, "order_id": orderOf(c)}
@@ -69,13 +70,13 @@ func tiktokEvent(request *svc.DispatchRequest, item *svc.DispatchItem) map[strin
 
 // judgeTikTok reads the code of an answer. Codes of 40000 are errors of the request, except the code for too many
 // requests; codes of 50000 and more are errors of TikTok.
-func judgeTikTok(o *svc.DispatchOutcome, body []byte) {
+func judgeTikTok(o *destination.DispatchOutcome, body []byte) {
 	const tooMany = 40100
 	var answer struct {
 		Code    *int   `json:"code"`
 		Message string `json:"message"`
 	}
-	if svc.DecodeJSON(body, &answer) != nil || answer.Code == nil {
+	if domain.DecodeJSON(body, &answer) != nil || answer.Code == nil {
 		o.OK, o.Retry, o.Error = false, true, "TikTok's answer cannot be read"
 		return
 	}

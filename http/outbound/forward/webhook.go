@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
+	"svc/domain/event"
 )
 
 // webhook sends one signed request per conversion. It has the signature of Stripe's webhooks and the three headers of
@@ -32,16 +34,16 @@ type WebhookBody struct {
 
 // WebhookEvent is the conversion in a body.
 type WebhookEvent struct {
-	ID          string               `json:"id"`
-	Name        string               `json:"name"`
-	SourceEvent string               `json:"sourceEvent"`
-	Timestamp   instant              `json:"timestamp"`
-	App         webhookApp           `json:"app"`
-	Value       *float64             `json:"value"`
-	Currency    *string              `json:"currency"`
-	Contents    []svc.ConversionItem `json:"contents"`
-	Properties  json.RawMessage      `json:"properties"`
-	Context     webhookContext       `json:"context"`
+	ID          string                       `json:"id"`
+	Name        string                       `json:"name"`
+	SourceEvent string                       `json:"sourceEvent"`
+	Timestamp   instant                      `json:"timestamp"`
+	App         webhookApp                   `json:"app"`
+	Value       *float64                     `json:"value"`
+	Currency    *string                      `json:"currency"`
+	Contents    []destination.ConversionItem `json:"contents"`
+	Properties  json.RawMessage              `json:"properties"`
+	Context     webhookContext               `json:"context"`
 }
 
 // WebhookPerson is the person in a body. Hashes and plain values exclude each other.
@@ -112,7 +114,7 @@ func orNull(text string) *string {
 }
 
 // bodyOf returns the body for a conversion at an instant.
-func bodyOf(request *svc.DispatchRequest, item *svc.DispatchItem, now time.Time) WebhookBody {
+func bodyOf(request *destination.DispatchRequest, item *destination.DispatchItem, now time.Time) WebhookBody {
 	c := item.Conversion
 	body := WebhookBody{Type: "destination.event", SentAt: instant(now), Event: WebhookEvent{
 		ID: c.EventID, Name: c.Name, SourceEvent: c.SourceEvent, Timestamp: instant(c.At), App: webhookApp{request.Destination.AppID, c.Environment},
@@ -126,7 +128,7 @@ func bodyOf(request *svc.DispatchRequest, item *svc.DispatchItem, now time.Time)
 		},
 	}}
 	if body.Event.Contents == nil {
-		body.Event.Contents = []svc.ConversionItem{}
+		body.Event.Contents = []destination.ConversionItem{}
 	}
 	if len(body.Event.Properties) == 0 {
 		body.Event.Properties = json.RawMessage(`{}`)
@@ -136,25 +138,25 @@ func bodyOf(request *svc.DispatchRequest, item *svc.DispatchItem, now time.Time)
 }
 
 // personOf returns the person of a body, nil if none may be sent.
-func personOf(request *svc.DispatchRequest, item *svc.DispatchItem) *WebhookPerson {
+func personOf(request *destination.DispatchRequest, item *destination.DispatchItem) *WebhookPerson {
 	fields := request.Destination.Config.PersonFields
-	if fields == svc.PersonNone {
+	if fields == destination.PersonNone {
 		return nil
 	}
 	contact := contactOf(request, item)
 	person := &WebhookPerson{ID: orNull(contact.ID), DistinctID: orNull(item.Conversion.Subject()), Name: orNull(contact.Name)}
-	if fields == svc.PersonPlain {
+	if fields == destination.PersonPlain {
 		email, phone := orNull(contact.Email), orNull(contact.Phone)
 		person.Email, person.Phone = &email, &phone
 		return person
 	}
-	email, phone := orNull(svc.HashEmail(contact.Email)), orNull(svc.HashPhone(contact.Phone, true))
+	email, phone := orNull(destination.HashEmail(contact.Email)), orNull(destination.HashPhone(contact.Phone, true))
 	person.EmailSHA256, person.PhoneSHA256 = &email, &phone
 	return person
 }
 
 // clickIDs returns the present identifiers, by the names of their parameters.
-func clickIDs(ids svc.ClickIDs) map[string]string {
+func clickIDs(ids event.ClickIDs) map[string]string {
 	found := map[string]string{}
 	for name, id := range map[string]string{"gclid": ids.GCLID, "gbraid": ids.GBRAID, "wbraid": ids.WBRAID, "fbclid": ids.FBCLID, "msclkid": ids.MSCLKID, "ttclid": ids.TTCLID, "li_fat_id": ids.LiFatID, "twclid": ids.TWCLID} {
 		if id != "" {
@@ -164,11 +166,11 @@ func clickIDs(ids svc.ClickIDs) map[string]string {
 	return found
 }
 
-func (webhook) send(ctx context.Context, s *Sender, request *svc.DispatchRequest) []svc.DispatchOutcome {
+func (webhook) send(ctx context.Context, s *Sender, request *destination.DispatchRequest) []destination.DispatchOutcome {
 	item, now := &request.Items[0], s.now()
 	body, err := json.Marshal(bodyOf(request, item, now))
 	if err != nil {
-		return outcomes(1, svc.DispatchOutcome{Error: fmt.Sprintf("the conversion cannot be encoded: %v", err)})
+		return outcomes(1, destination.DispatchOutcome{Error: fmt.Sprintf("the conversion cannot be encoded: %v", err)})
 	}
 	header := jsonHeader()
 	secrets := request.Credential.Secrets(now)
@@ -180,11 +182,11 @@ func (webhook) send(ctx context.Context, s *Sender, request *svc.DispatchRequest
 		logged = append(bytes.Clone(body[:at]), `,"person":"•••"}`...)
 	}
 	outcome, _ := s.post(ctx, &call{url: request.Destination.Config.URL, header: header, body: body, logged: logged, secrets: secrets})
-	return []svc.DispatchOutcome{outcome}
+	return []destination.DispatchOutcome{outcome}
 }
 
 // sign sets the headers by which a receiver verifies the sender of a body, with every valid secret.
-func sign(header map[string][]string, secrets []svc.Secret, id string, now time.Time, body []byte) {
+func sign(header map[string][]string, secrets []domain.Secret, id string, now time.Time, body []byte) {
 	stamp := strconv.FormatInt(now.Unix(), 10)
 	own, standard := "t="+stamp, make([]string, 0, len(secrets))
 	for _, secret := range secrets {
@@ -205,7 +207,7 @@ func mac(key, first, second []byte) []byte {
 
 // standardKey returns the key of a secret for Standard Webhooks: the base64 text after whsec_, decoded, or the secret
 // itself if it has another form.
-func standardKey(secret svc.Secret) []byte {
+func standardKey(secret domain.Secret) []byte {
 	encoded, marked := strings.CutPrefix(secret.Reveal(), "whsec_")
 	if key, err := base64.StdEncoding.DecodeString(encoded); marked && err == nil {
 		return key

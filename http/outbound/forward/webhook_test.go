@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 	"svc/http/outbound"
 )
 
@@ -24,15 +25,15 @@ func half(w http.ResponseWriter, text string) {
 }
 
 // hooked is a sender over the permitted loopback addresses, and a destination.
-func hooked(t *testing.T, url string, fields svc.PersonFields) (*Sender, svc.DispatchRequest) {
+func hooked(t *testing.T, url string, fields destination.PersonFields) (*Sender, destination.DispatchRequest) {
 	t.Helper()
-	allowed, err := svc.ParseAllow("127.0.0.1")
+	allowed, err := domain.ParseAllow("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	destination := &svc.Destination{ID: "dst_1", AppID: "app_1", DestinationSpec: svc.DestinationSpec{Kind: svc.DestinationWebhook, Config: svc.DestinationConfig{URL: url, PersonFields: fields}}}
-	return NewSender(outbound.NewDialer(allowed).Client(), Platforms(), noon), svc.DispatchRequest{
-		Destination: destination, Credential: svc.DestinationCredential{Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, Items: []svc.DispatchItem{bought("e1", 0)},
+	d := &destination.Destination{ID: "dst_1", AppID: "app_1", Spec: destination.Spec{Kind: destination.Webhook, Config: destination.Config{URL: url, PersonFields: fields}}}
+	return NewSender(outbound.NewDialer(allowed).Client(), Platforms(), noon), destination.DispatchRequest{
+		Destination: d, Credential: destination.Credential{Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, Items: []destination.DispatchItem{bought("e1", 0)},
 	}
 }
 
@@ -67,24 +68,24 @@ func TestHowAReceiverEndsADelivery(t *testing.T) {
 	gone.Close()
 	for _, test := range []struct {
 		url   string
-		want  svc.DispatchStatus
+		want  destination.DispatchStatus
 		code  int
 		after time.Duration
 	}{
-		{server.URL + "/200", svc.DispatchAccepted, 200, 0},
-		{server.URL + "/204", svc.DispatchAccepted, 204, 0},
-		{server.URL + "/301", svc.DispatchFailed, 301, 0},
-		{server.URL + "/400", svc.DispatchFailed, 400, 0},
-		{server.URL + "/408", svc.DispatchRetrying, 408, 30 * time.Second},
-		{server.URL + "/429", svc.DispatchRetrying, 429, 2 * time.Minute},
-		{server.URL + "/500", svc.DispatchRetrying, 500, 30 * time.Second},
-		{server.URL + "/nothing", svc.DispatchRetrying, 0, 30 * time.Second},
-		{server.URL + "/half", svc.DispatchRetrying, 0, 30 * time.Second},
-		{server.URL + "/half-body", svc.DispatchAccepted, 200, 0},
-		{server.URL + "/large", svc.DispatchAccepted, 200, 0},
-		{gone.URL, svc.DispatchRetrying, 0, 30 * time.Second},
+		{server.URL + "/200", destination.DispatchAccepted, 200, 0},
+		{server.URL + "/204", destination.DispatchAccepted, 204, 0},
+		{server.URL + "/301", destination.DispatchFailed, 301, 0},
+		{server.URL + "/400", destination.DispatchFailed, 400, 0},
+		{server.URL + "/408", destination.DispatchRetrying, 408, 30 * time.Second},
+		{server.URL + "/429", destination.DispatchRetrying, 429, 2 * time.Minute},
+		{server.URL + "/500", destination.DispatchRetrying, 500, 30 * time.Second},
+		{server.URL + "/nothing", destination.DispatchRetrying, 0, 30 * time.Second},
+		{server.URL + "/half", destination.DispatchRetrying, 0, 30 * time.Second},
+		{server.URL + "/half-body", destination.DispatchAccepted, 200, 0},
+		{server.URL + "/large", destination.DispatchAccepted, 200, 0},
+		{gone.URL, destination.DispatchRetrying, 0, 30 * time.Second},
 	} {
-		sender, request := hooked(t, test.url, svc.PersonHashed)
+		sender, request := hooked(t, test.url, destination.PersonHashed)
 		patience := 5 * time.Second
 		if strings.HasSuffix(test.url, "/nothing") {
 			patience = 100 * time.Millisecond
@@ -92,8 +93,8 @@ func TestHowAReceiverEndsADelivery(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		outcome := sender.Send(ctx, request)[0]
 		cancel()
-		status, next := svc.NextDispatch(&outcome, 1, noon())
-		if status != test.want || outcome.StatusCode != test.code || status == svc.DispatchRetrying && next.Sub(noon()) != test.after {
+		status, next := destination.NextDispatch(&outcome, 1, noon())
+		if status != test.want || outcome.StatusCode != test.code || status == destination.DispatchRetrying && next.Sub(noon()) != test.after {
 			t.Errorf("%s: %s, code %d, again after %v: %s", test.url, status, outcome.StatusCode, next.Sub(noon()), outcome.Error)
 		}
 		for _, line := range []string{"X-SVC-Delivery: ", "X-SVC-Attempt: ", "X-SVC-Signature: •••\n", "webhook-signature: •••\n"} {
@@ -112,7 +113,7 @@ func TestHowAReceiverEndsADelivery(t *testing.T) {
 func TestWebhooksReachPublicAddressesOnly(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"127.0.0.2", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "[::1]", "[fe80::1]", "[fc00::1]", "[::ffff:10.0.0.1]", "0.0.0.0", "100.64.0.1"} {
-		sender, request := hooked(t, "http://"+host+":9/", svc.PersonHashed)
+		sender, request := hooked(t, "http://"+host+":9/", destination.PersonHashed)
 		outcome := sender.Send(t.Context(), request)[0]
 		if outcome.OK || outcome.Retry || outcome.Error != outbound.ErrNotPublic.Error() {
 			t.Errorf("%s: %+v", host, outcome)
@@ -123,10 +124,10 @@ func TestWebhooksReachPublicAddressesOnly(t *testing.T) {
 // TestWhatAWebhookIsSentOfThePerson checks the three choices.
 func TestWhatAWebhookIsSentOfThePerson(t *testing.T) {
 	t.Parallel()
-	for fields, want := range map[svc.PersonFields]string{
-		svc.PersonHashed: `{"id":"per_1","distinctId":"ada","name":"Ada","emailSha256":"` + svc.SHA256Hex("ada.l@gmail.com") + `","phoneSha256":"` + svc.SHA256Hex("+442079460958") + `"}`,
-		svc.PersonPlain:  `{"id":"per_1","distinctId":"ada","name":"Ada","email":" Ada.L@Gmail.com ","phone":"+44 20 7946-0958"}`,
-		svc.PersonNone:   `null`,
+	for fields, want := range map[destination.PersonFields]string{
+		destination.PersonHashed: `{"id":"per_1","distinctId":"ada","name":"Ada","emailSha256":"` + destination.SHA256Hex("ada.l@gmail.com") + `","phoneSha256":"` + destination.SHA256Hex("+442079460958") + `"}`,
+		destination.PersonPlain:  `{"id":"per_1","distinctId":"ada","name":"Ada","email":" Ada.L@Gmail.com ","phone":"+44 20 7946-0958"}`,
+		destination.PersonNone:   `null`,
 	} {
 		_, request := hooked(t, "http://shop.example", fields)
 		got, err := json.Marshal(bodyOf(&request, &request.Items[0], noon()).Person)
@@ -141,7 +142,7 @@ func TestTheSignatureOfStandardWebhooks(t *testing.T) {
 	t.Parallel()
 	header := http.Header{}
 	at := time.Unix(1614265330, 0)
-	sign(header, []svc.Secret{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, "msg_p5jXN8AQM9LWM0D4loKWxJek", at, []byte(`{"test": 2432232314}`))
+	sign(header, []domain.Secret{"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}, "msg_p5jXN8AQM9LWM0D4loKWxJek", at, []byte(`{"test": 2432232314}`))
 	if got := header["Webhook-Signature"][0]; got != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
 		t.Errorf("the signature is %s", got)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/segmentio/encoding/json"
 
-	"svc"
+	"svc/domain/conversation"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 func newAnthropic(access Access, client *http.Client) stream {
 	service := newEndpoint(client, cmp.Or(access.BaseURL, anthropicBase), "v1/messages",
 		http.Header{"X-Api-Key": {access.Key.Reveal()}, "Anthropic-Version": {anthropicVersion}})
-	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error {
+	return func(ctx context.Context, request *conversation.ModelRequest, received func(), text func(string), reply *conversation.ModelReply) error {
 		answer, err := service.ask(ctx, anthropicRequestOf(access.Model, request))
 		if err != nil {
 			return err
@@ -78,7 +78,7 @@ type anthropicGathered struct {
 // anthropicCall is a tool call with an input that arrives in parts.
 type anthropicCall struct {
 	index int
-	call  svc.ToolCall
+	call  conversation.ToolCall
 	// whole is the input that came with the start of the block.
 	whole json.RawMessage
 }
@@ -122,7 +122,7 @@ func (g *anthropicGathered) begin(event *anthropicEvent, text func(string)) {
 	case "tool_use":
 		if len(g.calls) < maxCalls {
 			g.calls = append(g.calls, anthropicCall{
-				index: event.Index, call: svc.ToolCall{ID: event.Block.ID, Name: event.Block.Name}, whole: event.Block.Input,
+				index: event.Index, call: conversation.ToolCall{ID: event.Block.ID, Name: event.Block.Name}, whole: event.Block.Input,
 			})
 		}
 	}
@@ -145,16 +145,16 @@ func (g *anthropicGathered) addText(fragment string, text func(string)) {
 }
 
 // fill completes the reply. The API counts cached input separately; the reply counts it as a part of the input.
-func (g *anthropicGathered) fill(reply *svc.ModelReply) {
-	reply.Text, reply.Usage = g.text.String(), svc.Usage{
+func (g *anthropicGathered) fill(reply *conversation.ModelReply) {
+	reply.Text, reply.Usage = g.text.String(), conversation.Usage{
 		Input:  g.usage.Input + g.usage.CacheRead + g.usage.CacheWrite,
 		Output: g.usage.Output, CacheRead: g.usage.CacheRead, CacheWrite: g.usage.CacheWrite,
 	}
 	switch g.stop {
 	case "refusal":
-		reply.Short = svc.ShortFiltered
+		reply.Short = conversation.ShortFiltered
 	case "max_tokens", "model_context_window_exceeded":
-		reply.Short = svc.ShortFull
+		reply.Short = conversation.ShortFull
 	}
 	for i := range g.calls {
 		call := g.calls[i].call
@@ -200,7 +200,7 @@ type anthropicTool struct {
 
 // anthropicRequestOf writes a request. The API requires alternating roles, so the blocks of consecutive messages of one
 // role become one message.
-func anthropicRequestOf(model string, request *svc.ModelRequest) *anthropicRequest {
+func anthropicRequestOf(model string, request *conversation.ModelRequest) *anthropicRequest {
 	body := &anthropicRequest{Model: model, MaxTokens: maxOutput, System: []anthropicBlock{{Type: "text", Text: request.System}}, Stream: true}
 	for i := range request.Messages {
 		blocks := anthropicBlocks(&request.Messages[i])
@@ -208,7 +208,7 @@ func anthropicRequestOf(model string, request *svc.ModelRequest) *anthropicReque
 			continue
 		}
 		role := "user"
-		if request.Messages[i].Role == svc.RoleAssistant {
+		if request.Messages[i].Role == conversation.RoleAssistant {
 			role = "assistant"
 		}
 		if last := len(body.Messages) - 1; last >= 0 && body.Messages[last].Role == role {
@@ -224,7 +224,7 @@ func anthropicRequestOf(model string, request *svc.ModelRequest) *anthropicReque
 	return body
 }
 
-func anthropicBlocks(message *svc.Message) (blocks []anthropicBlock) {
+func anthropicBlocks(message *conversation.Message) (blocks []anthropicBlock) {
 	if message.Text != "" {
 		blocks = append(blocks, anthropicBlock{Type: "text", Text: message.Text})
 	}

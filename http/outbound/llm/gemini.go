@@ -13,7 +13,8 @@ import (
 	"google.golang.org/api/iterator"
 	"google.golang.org/api/option"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // newGemini returns a model that uses the Generative Language API over REST. The client lives as long as the process:
@@ -34,7 +35,7 @@ func newGemini(access Access, client *http.Client) (stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making a client of gemini: %w", err)
 	}
-	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error {
+	return func(ctx context.Context, request *conversation.ModelRequest, received func(), text func(string), reply *conversation.ModelReply) error {
 		model := service.GenerativeModel(access.Model)
 		history, last, err := geminiParams(model, request)
 		if err != nil {
@@ -48,7 +49,7 @@ func newGemini(access Access, client *http.Client) (stream, error) {
 
 // keyTransport sends the credential with every request.
 type keyTransport struct {
-	key  svc.Secret
+	key  domain.Secret
 	next http.RoundTripper
 }
 
@@ -60,7 +61,7 @@ func (k keyTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // geminiRead assembles an answer. The API gives calls no ids, so they get ids by their position.
-func geminiRead(answers *genai.GenerateContentResponseIterator, place int, received func(), text func(string), reply *svc.ModelReply) error {
+func geminiRead(answers *genai.GenerateContentResponseIterator, place int, received func(), text func(string), reply *conversation.ModelReply) error {
 	finished := false
 	for {
 		answer, err := answers.Next()
@@ -68,7 +69,7 @@ func geminiRead(answers *genai.GenerateContentResponseIterator, place int, recei
 			break
 		}
 		if _, blocked := errors.AsType[*genai.BlockedError](err); blocked {
-			reply.Short = svc.ShortFiltered
+			reply.Short = conversation.ShortFiltered
 			return nil
 		}
 		if err != nil {
@@ -76,7 +77,7 @@ func geminiRead(answers *genai.GenerateContentResponseIterator, place int, recei
 		}
 		received()
 		if usage := answer.UsageMetadata; usage != nil {
-			reply.Usage = svc.Usage{
+			reply.Usage = conversation.Usage{
 				Input: int64(usage.PromptTokenCount), Output: int64(usage.CandidatesTokenCount), CacheRead: int64(usage.CachedContentTokenCount),
 			}
 		}
@@ -85,7 +86,7 @@ func geminiRead(answers *genai.GenerateContentResponseIterator, place int, recei
 		}
 		finished = finished || answer.Candidates[0].FinishReason != genai.FinishReasonUnspecified
 		if answer.Candidates[0].FinishReason == genai.FinishReasonMaxTokens {
-			reply.Short = svc.ShortFull
+			reply.Short = conversation.ShortFull
 		}
 		if err := geminiParts(answer.Candidates[0].Content.Parts, place, reply, text); err != nil {
 			return err
@@ -98,7 +99,7 @@ func geminiRead(answers *genai.GenerateContentResponseIterator, place int, recei
 }
 
 // geminiParts adds the parts of one element to an answer.
-func geminiParts(parts []genai.Part, place int, reply *svc.ModelReply, text func(string)) error {
+func geminiParts(parts []genai.Part, place int, reply *conversation.ModelReply, text func(string)) error {
 	for _, part := range parts {
 		switch part := part.(type) {
 		case genai.Text:
@@ -111,7 +112,7 @@ func geminiParts(parts []genai.Part, place int, reply *svc.ModelReply, text func
 			if err != nil {
 				return err
 			}
-			reply.Calls = append(reply.Calls, svc.ToolCall{ID: fmt.Sprintf("call_%d_%d", place, len(reply.Calls)), Name: part.Name, Input: input})
+			reply.Calls = append(reply.Calls, conversation.ToolCall{ID: fmt.Sprintf("call_%d_%d", place, len(reply.Calls)), Name: part.Name, Input: input})
 		}
 	}
 	return nil
@@ -125,7 +126,7 @@ func geminiError(err error) error {
 }
 
 // geminiParams configures the model and returns the history and the last message.
-func geminiParams(model *genai.GenerativeModel, request *svc.ModelRequest) (history []*genai.Content, last []genai.Part, err error) {
+func geminiParams(model *genai.GenerativeModel, request *conversation.ModelRequest) (history []*genai.Content, last []genai.Part, err error) {
 	model.SystemInstruction = genai.NewUserContent(genai.Text(request.System))
 	model.SetMaxOutputTokens(maxOutput)
 	set := &genai.Tool{}
@@ -156,9 +157,9 @@ func geminiParams(model *genai.GenerativeModel, request *svc.ModelRequest) (hist
 	return history[:len(history)-1], history[len(history)-1].Parts, nil
 }
 
-func geminiContent(message *svc.Message) *genai.Content {
+func geminiContent(message *conversation.Message) *genai.Content {
 	content := &genai.Content{Role: "user"}
-	if message.Role == svc.RoleAssistant {
+	if message.Role == conversation.RoleAssistant {
 		content.Role = "model"
 	}
 	if message.Text != "" {

@@ -14,21 +14,22 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 )
 
 // Access contains the address and the credential of a model.
 type Access struct {
-	Provider svc.AIProvider
+	Provider conversation.AIProvider
 	Model    string
-	Key      svc.Secret
+	Key      domain.Secret
 	// BaseURL replaces the family's own address.
 	BaseURL string
 }
 
 // Credentials finds the credential that an organization has stored, nil if it has none.
 type Credentials interface {
-	Credential(ctx context.Context, org string) (*svc.AICredential, svc.Secret, error)
+	Credential(ctx context.Context, org string) (*conversation.AICredential, domain.Secret, error)
 }
 
 // Models returns the models of organizations: with their own credential, else with the platform's.
@@ -48,13 +49,13 @@ type modelKey struct {
 }
 
 // DefaultModel is the model of a family if the configuration names none.
-func DefaultModel(family svc.AIProvider) string {
+func DefaultModel(family conversation.AIProvider) string {
 	switch family {
-	case svc.ProviderGemini:
+	case conversation.ProviderGemini:
 		return "gemini-2.5-flash"
-	case svc.ProviderAnthropic:
+	case conversation.ProviderAnthropic:
 		return "claude-sonnet-5-5"
-	case svc.ProviderOpenAI:
+	case conversation.ProviderOpenAI:
 		return "gpt-5.4-mini"
 	}
 	return ""
@@ -75,7 +76,7 @@ func (m *Models) Model(ctx context.Context, org string) (*Model, error) {
 		}
 	}
 	if access.Key == "" || DefaultModel(access.Provider) == "" {
-		return nil, svc.Errorf(svc.CodeProviderUnavailable, "No model provider is configured for the organization.")
+		return nil, domain.Errorf(conversation.CodeProviderUnavailable, "No model provider is configured for the organization.")
 	}
 	if access.Model == "" {
 		access.Model = DefaultModel(access.Provider)
@@ -98,7 +99,7 @@ func (m *Models) Model(ctx context.Context, org string) (*Model, error) {
 // stream sends one request to a model and adds its answer to a reply. It calls received before it passes on any part of
 // the answer; after that the round cannot be repeated. Goroutines wait in it for the duration of answers, so request
 // and reply are passed by pointer to keep their stacks small.
-type stream func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error
+type stream func(ctx context.Context, request *conversation.ModelRequest, received func(), text func(string), reply *conversation.ModelReply) error
 
 // Model is one model with the access of one organization.
 type Model struct {
@@ -128,11 +129,11 @@ func newModel(access Access, client *http.Client) (*Model, error) {
 	})}
 	var err error
 	switch access.Provider {
-	case svc.ProviderAnthropic:
+	case conversation.ProviderAnthropic:
 		made.ask = newAnthropic(access, client)
-	case svc.ProviderOpenAI:
+	case conversation.ProviderOpenAI:
 		made.ask = newOpenAI(access, client)
-	case svc.ProviderGemini:
+	case conversation.ProviderGemini:
 		made.ask, err = newGemini(access, client)
 	default:
 		err = fmt.Errorf("unknown provider %q", access.Provider)
@@ -145,7 +146,7 @@ const (
 	maxAttempts = 3
 	// silence is the maximum pause of a provider within a round. Models that reason are silent for minutes, and the
 	// time of the turn bounds all its rounds.
-	silence = svc.TurnTime
+	silence = conversation.TurnTime
 	// firstPause doubles with every attempt.
 	firstPause = 300 * time.Millisecond
 )
@@ -176,10 +177,10 @@ func retryable(err error) bool {
 }
 
 // Round sends a request to the model.
-func (m *Model) Round(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
+func (m *Model) Round(ctx context.Context, request *conversation.ModelRequest, text func(string), reply *conversation.ModelReply) error {
 	done, err := m.breaker.Allow()
 	if err != nil {
-		return svc.Errorf(svc.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
+		return domain.Errorf(conversation.CodeProviderError, "The model provider has failed repeatedly; try again in half a minute.")
 	}
 	err = m.attempts(ctx, request, text, reply)
 	if ctx.Err() != nil { // The turn was cancelled, which says nothing about the provider.
@@ -188,17 +189,17 @@ func (m *Model) Round(ctx context.Context, request *svc.ModelRequest, text func(
 	}
 	if refused, ok := errors.AsType[statusError](err); ok && !retryable(err) {
 		done(nil)
-		return svc.Errorf(svc.CodeProviderError, "The model provider refused the request (%d).", refused.status)
+		return domain.Errorf(conversation.CodeProviderError, "The model provider refused the request (%d).", refused.status)
 	}
 	done(err)
 	return shown(err)
 }
 
 // attempts makes attempts until one succeeds or a part of an answer arrives, or until another attempt would be useless.
-func (m *Model) attempts(ctx context.Context, request *svc.ModelRequest, text func(string), reply *svc.ModelReply) error {
+func (m *Model) attempts(ctx context.Context, request *conversation.ModelRequest, text func(string), reply *conversation.ModelReply) error {
 	for attempt := 0; ; attempt++ {
 		var received bool
-		*reply = svc.ModelReply{}
+		*reply = conversation.ModelReply{}
 		err := m.attempt(ctx, request, &received, text, reply)
 		if err == nil || ctx.Err() != nil || received || !retryable(err) || attempt+1 >= maxAttempts || m.pause(ctx, attempt) != nil {
 			return err
@@ -207,7 +208,7 @@ func (m *Model) attempts(ctx context.Context, request *svc.ModelRequest, text fu
 }
 
 // attempt makes one attempt. It ends the attempt if the provider is silent for too long.
-func (m *Model) attempt(ctx context.Context, request *svc.ModelRequest, received *bool, text func(string), reply *svc.ModelReply) error {
+func (m *Model) attempt(ctx context.Context, request *conversation.ModelRequest, received *bool, text func(string), reply *conversation.ModelReply) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := time.AfterFunc(silence, func() { cancel(errSilent) })
@@ -226,13 +227,13 @@ func shown(err error) error {
 	case err == nil:
 		return nil
 	case isStatus && refused.status == http.StatusTooManyRequests:
-		return svc.Errorf(svc.CodeRateLimited, "The model provider is over its limit; try again later.")
+		return domain.Errorf(domain.CodeRateLimited, "The model provider is over its limit; try again later.")
 	case isStatus:
-		return svc.Errorf(svc.CodeProviderError, "The model provider failed (%d).", refused.status)
+		return domain.Errorf(conversation.CodeProviderError, "The model provider failed (%d).", refused.status)
 	case errors.Is(err, errSilent):
-		return svc.Errorf(svc.CodeProviderError, "The model provider stopped answering.")
+		return domain.Errorf(conversation.CodeProviderError, "The model provider stopped answering.")
 	}
-	return svc.Errorf(svc.CodeProviderError, "The connection to the model provider failed.")
+	return domain.Errorf(conversation.CodeProviderError, "The connection to the model provider failed.")
 }
 
 // maxOutput bounds the tokens of one round's answer.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/segmentio/encoding/json"
 
-	"svc"
+	"svc/domain/conversation"
 )
 
 const openaiBase = "https://api.openai.com/v1"
@@ -17,7 +17,7 @@ const openaiBase = "https://api.openai.com/v1"
 func newOpenAI(access Access, client *http.Client) stream {
 	service := newEndpoint(client, cmp.Or(access.BaseURL, openaiBase), "chat/completions",
 		http.Header{"Authorization": {"Bearer " + access.Key.Reveal()}})
-	return func(ctx context.Context, request *svc.ModelRequest, received func(), text func(string), reply *svc.ModelReply) error {
+	return func(ctx context.Context, request *conversation.ModelRequest, received func(), text func(string), reply *conversation.ModelReply) error {
 		answer, err := service.ask(ctx, openaiRequestOf(access.Model, request))
 		if err != nil {
 			return err
@@ -64,8 +64,8 @@ type openaiPart struct {
 // openaiGathered assembles an answer from its events.
 type openaiGathered struct {
 	text   strings.Builder
-	calls  []svc.ToolCall
-	usage  svc.Usage
+	calls  []conversation.ToolCall
+	usage  conversation.Usage
 	finish string
 }
 
@@ -91,7 +91,7 @@ const maxCalls = 64
 
 func (g *openaiGathered) add(chunk *openaiChunk, text func(string)) {
 	if usage := chunk.Usage; usage != nil {
-		g.usage = svc.Usage{Input: usage.PromptTokens, Output: usage.CompletionTokens, CacheRead: usage.PromptTokensDetails.CachedTokens}
+		g.usage = conversation.Usage{Input: usage.PromptTokens, Output: usage.CompletionTokens, CacheRead: usage.PromptTokensDetails.CachedTokens}
 	}
 	if len(chunk.Choices) == 0 {
 		return
@@ -109,7 +109,7 @@ func (g *openaiGathered) add(chunk *openaiChunk, text func(string)) {
 			continue
 		}
 		for part.Index >= len(g.calls) {
-			g.calls = append(g.calls, svc.ToolCall{})
+			g.calls = append(g.calls, conversation.ToolCall{})
 		}
 		call := &g.calls[part.Index]
 		call.ID += part.ID
@@ -118,13 +118,13 @@ func (g *openaiGathered) add(chunk *openaiChunk, text func(string)) {
 	}
 }
 
-func (g *openaiGathered) fill(reply *svc.ModelReply) {
+func (g *openaiGathered) fill(reply *conversation.ModelReply) {
 	reply.Text, reply.Calls, reply.Usage = g.text.String(), g.calls, g.usage
 	switch g.finish {
 	case "content_filter":
-		reply.Short = svc.ShortFiltered
+		reply.Short = conversation.ShortFiltered
 	case "length":
-		reply.Short = svc.ShortFull
+		reply.Short = conversation.ShortFull
 	}
 }
 
@@ -167,23 +167,23 @@ type openaiTool struct {
 	} `json:"function"`
 }
 
-func openaiRequestOf(model string, request *svc.ModelRequest) *openaiRequest {
+func openaiRequestOf(model string, request *conversation.ModelRequest) *openaiRequest {
 	body := &openaiRequest{Model: model, MaxTokens: maxOutput, Stream: true}
 	body.StreamOptions.IncludeUsage = true
 	body.Messages = append(body.Messages, openaiMessage{Role: "system", Content: &request.System})
 	for i := range request.Messages {
 		message := &request.Messages[i]
 		switch message.Role {
-		case svc.RoleUser:
+		case conversation.RoleUser:
 			body.Messages = append(body.Messages, openaiMessage{Role: "user", Content: &message.Text})
-		case svc.RoleTool:
+		case conversation.RoleTool:
 			for j := range message.Results {
 				result := &message.Results[j]
 				body.Messages = append(body.Messages, openaiMessage{Role: "tool", Content: &result.Content, ToolCallID: result.CallID})
 			}
-		case svc.RoleAssistant:
+		case conversation.RoleAssistant:
 			body.Messages = append(body.Messages, openaiAssistant(message))
-		case svc.RoleNote:
+		case conversation.RoleNote:
 		}
 	}
 	for i := range request.Tools {
@@ -194,7 +194,7 @@ func openaiRequestOf(model string, request *svc.ModelRequest) *openaiRequest {
 	return body
 }
 
-func openaiAssistant(message *svc.Message) openaiMessage {
+func openaiAssistant(message *conversation.Message) openaiMessage {
 	made := openaiMessage{Role: "assistant"}
 	if message.Text != "" {
 		made.Content = &message.Text

@@ -11,7 +11,7 @@ import (
 	"github.com/segmentio/encoding/json"
 	"github.com/tmaxmax/go-sse"
 
-	"svc"
+	"svc/domain"
 )
 
 // endpoint is the single streaming POST of a family.
@@ -69,8 +69,8 @@ func readEvents(answer io.Reader, take func(data string) (last bool, err error),
 		if err != nil {
 			return err
 		}
-		if svc.TooDeep([]byte(event.Data)) { // The decoder has no limit of its own.
-			return svc.ErrTooDeep
+		if domain.TooDeep([]byte(event.Data)) { // The decoder has no limit of its own.
+			return domain.ErrTooDeep
 		}
 		last, err := take(event.Data)
 		if err != nil {

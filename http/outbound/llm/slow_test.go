@@ -10,7 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm"
 	"svc/http/outbound/llm/llmtest"
 )
@@ -50,8 +51,8 @@ func (w *wire) dial(ctx context.Context) (net.Conn, error) {
 
 // slowly runs a test of one round of every family in virtual time. The model is made before, because a library starts
 // goroutines that run until the process ends.
-func slowly(t *testing.T, script llmtest.Script, check func(t *testing.T, reply svc.ModelReply, took time.Duration, err error)) {
-	eachFamily(t, func(t *testing.T, family svc.AIProvider) {
+func slowly(t *testing.T, script llmtest.Script, check func(t *testing.T, reply conversation.ModelReply, took time.Duration, err error)) {
+	eachFamily(t, func(t *testing.T, family conversation.AIProvider) {
 		var listener *wire
 		transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.dial(ctx) }}
 		models := llm.Models{
@@ -77,7 +78,7 @@ func slowly(t *testing.T, script llmtest.Script, check func(t *testing.T, reply 
 func TestSlowTokensAreWaitedFor(t *testing.T) {
 	words := []string{"one ", "two ", "three ", "four"}
 	slowly(t, func(int, []byte) llmtest.Round { return llmtest.Round{Text: words, Pace: 100 * time.Second} },
-		func(t *testing.T, reply svc.ModelReply, took time.Duration, err error) {
+		func(t *testing.T, reply conversation.ModelReply, took time.Duration, err error) {
 			if err != nil || reply.Text != strings.Join(words, "") || took != 3*100*time.Second {
 				t.Errorf("%q, %v after %s", reply.Text, err, took)
 			}
@@ -87,8 +88,8 @@ func TestSlowTokensAreWaitedFor(t *testing.T) {
 func TestAProviderThatFallsSilentIsLeft(t *testing.T) {
 	slowly(t, func(int, []byte) llmtest.Round {
 		return llmtest.Round{Text: []string{"one ", "two"}, Pace: time.Hour}
-	}, func(t *testing.T, reply svc.ModelReply, took time.Duration, err error) {
-		if svc.CodeOf(err) != svc.CodeProviderError || !strings.Contains(err.Error(), "stopped answering") || reply.Text != "one " || took != svc.TurnTime {
+	}, func(t *testing.T, reply conversation.ModelReply, took time.Duration, err error) {
+		if domain.CodeOf(err) != conversation.CodeProviderError || !strings.Contains(err.Error(), "stopped answering") || reply.Text != "one " || took != conversation.TurnTime {
 			t.Errorf("%q, %v after %s", reply.Text, err, took)
 		}
 	})
@@ -98,7 +99,7 @@ func TestAProviderThatFallsSilentIsLeft(t *testing.T) {
 func TestABusyProviderIsAskedAgainAfterAPause(t *testing.T) {
 	slowly(t, func(n int, _ []byte) llmtest.Round {
 		return []llmtest.Round{{Status: 429}, {Status: 503}, {Text: []string{"Yes."}}}[n]
-	}, func(t *testing.T, reply svc.ModelReply, took time.Duration, err error) {
+	}, func(t *testing.T, reply conversation.ModelReply, took time.Duration, err error) {
 		if err != nil || reply.Text != "Yes." || took != 900*time.Millisecond {
 			t.Errorf("%q, %v after %s", reply.Text, err, took)
 		}

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/conversation"
 	"svc/http/outbound/llm"
 	"svc/http/outbound/llm/llmtest"
 )
@@ -17,15 +18,15 @@ import (
 // TestRequestsAreInTheFamiliesForms compares whole bodies.
 func TestRequestsAreInTheFamiliesForms(t *testing.T) {
 	schema := string(request().Tools[0].Schema)
-	for family, want := range map[svc.AIProvider]string{
-		svc.ProviderOpenAI: `{"model":"gpt-5.4-mini","max_completion_tokens":8192,"messages":[
+	for family, want := range map[conversation.AIProvider]string{
+		conversation.ProviderOpenAI: `{"model":"gpt-5.4-mini","max_completion_tokens":8192,"messages":[
 			{"role":"system","content":"Be brief."},{"role":"user","content":"How many?"},
 			{"role":"assistant","content":"I look.","tool_calls":[{"id":"old","type":"function","function":{"name":"goals_list","arguments":"{\"limit\":5}"}}]},
 			{"role":"tool","content":"{\"untrusted\":true}","tool_call_id":"old"}],
 			"tools":[{"type":"function","function":{"name":"goals_list","description":"List goals.","parameters":` + schema + `}},
 			{"type":"function","function":{"name":"docs_list","description":"List pages.","parameters":{"type":"object","properties":{}}}}],
 			"stream":true,"stream_options":{"include_usage":true}}`,
-		svc.ProviderAnthropic: `{"model":"claude-sonnet-5-5","max_tokens":8192,"system":[{"type":"text","text":"Be brief."}],"messages":[
+		conversation.ProviderAnthropic: `{"model":"claude-sonnet-5-5","max_tokens":8192,"system":[{"type":"text","text":"Be brief."}],"messages":[
 			{"role":"user","content":[{"type":"text","text":"How many?"}]},
 			{"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"old","name":"goals_list","input":{"limit":5}}]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"old","content":"{\"untrusted\":true}"}]}],
@@ -45,7 +46,7 @@ func TestRequestsAreInTheFamiliesForms(t *testing.T) {
 }
 
 // answered runs one round against a given body of the provider.
-func answered(t *testing.T, family svc.AIProvider, status int, body string) (svc.ModelReply, error) {
+func answered(t *testing.T, family conversation.AIProvider, status int, body string) (conversation.ModelReply, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if status != http.StatusOK {
@@ -68,23 +69,23 @@ func answered(t *testing.T, family svc.AIProvider, status int, body string) (svc
 func TestAnswersAsServicesSendThem(t *testing.T) {
 	long := strings.Repeat("a", 200_000)
 	for name, c := range map[string]struct {
-		family svc.AIProvider
+		family conversation.AIProvider
 		body   string
-		want   svc.ModelReply
+		want   conversation.ModelReply
 	}{
-		"lines end with CR LF": {svc.ProviderOpenAI, "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\r\n\r\ndata: [DONE]\r\n\r\n", svc.ModelReply{Text: "Hi"}},
-		"no final marker":      {svc.ProviderOpenAI, `data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}` + "\n\n", svc.ModelReply{Text: "Hi"}},
+		"lines end with CR LF": {conversation.ProviderOpenAI, "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\r\n\r\ndata: [DONE]\r\n\r\n", conversation.ModelReply{Text: "Hi"}},
+		"no final marker":      {conversation.ProviderOpenAI, `data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}` + "\n\n", conversation.ModelReply{Text: "Hi"}},
 		"a call in one long event": {
-			svc.ProviderOpenAI, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"goals_list","arguments":"{\"q\":\"` + long + `\"}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
-			svc.ModelReply{Calls: []svc.ToolCall{{ID: "c", Name: "goals_list", Input: json.RawMessage(`{"q":"` + long + `"}`)}}},
+			conversation.ProviderOpenAI, `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"goals_list","arguments":"{\"q\":\"` + long + `\"}"}}]},"finish_reason":"tool_calls"}]}` + "\n\n",
+			conversation.ModelReply{Calls: []conversation.ToolCall{{ID: "c", Name: "goals_list", Input: json.RawMessage(`{"q":"` + long + `"}`)}}},
 		},
 		"an input with the start of its block": {
-			svc.ProviderAnthropic, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":7,\"cache_creation_input_tokens\":2}}}\n\n" +
+			conversation.ProviderAnthropic, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":7,\"cache_creation_input_tokens\":2}}}\n\n" +
 				"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\"}}\n\n" +
 				"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"goals_list\",\"input\":{\"limit\":1}}}\n\n" +
 				"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":3}}\n\n" +
 				"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
-			svc.ModelReply{Calls: []svc.ToolCall{{ID: "c", Name: "goals_list", Input: json.RawMessage(`{"limit":1}`)}}, Usage: svc.Usage{Input: 9, Output: 3, CacheWrite: 2}},
+			conversation.ModelReply{Calls: []conversation.ToolCall{{ID: "c", Name: "goals_list", Input: json.RawMessage(`{"limit":1}`)}}, Usage: conversation.Usage{Input: 9, Output: 3, CacheWrite: 2}},
 		},
 	} {
 		reply, err := answered(t, c.family, http.StatusOK, c.body)
@@ -96,7 +97,7 @@ func TestAnswersAsServicesSendThem(t *testing.T) {
 
 // TestADeepAnswer sends events with more levels than the decoder supports.
 func TestADeepAnswer(t *testing.T) {
-	for _, family := range []svc.AIProvider{svc.ProviderOpenAI, svc.ProviderAnthropic} {
+	for _, family := range []conversation.AIProvider{conversation.ProviderOpenAI, conversation.ProviderAnthropic} {
 		if _, err := answered(t, family, http.StatusOK, `data: {"type":`+strings.Repeat("[", 3<<20)+"\n\n"); err == nil {
 			t.Errorf("%s: the answer was read", family)
 		}
@@ -104,8 +105,8 @@ func TestADeepAnswer(t *testing.T) {
 }
 
 func TestARedirectIsARefusal(t *testing.T) {
-	for _, family := range []svc.AIProvider{svc.ProviderOpenAI, svc.ProviderAnthropic} {
-		if _, err := answered(t, family, http.StatusTemporaryRedirect, ""); svc.CodeOf(err) != svc.CodeProviderError || !strings.Contains(err.Error(), "307") {
+	for _, family := range []conversation.AIProvider{conversation.ProviderOpenAI, conversation.ProviderAnthropic} {
+		if _, err := answered(t, family, http.StatusTemporaryRedirect, ""); domain.CodeOf(err) != conversation.CodeProviderError || !strings.Contains(err.Error(), "307") {
 			t.Errorf("%s: %v", family, err)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/revenue"
 )
 
 // Version is the version of the API in requests.
@@ -24,7 +26,7 @@ const (
 	callTime    = 40 * time.Second
 	maxAnswer   = 64 << 20
 	maxKnown    = 50_000 // This bounds the cached customers and prices.
-	maxCustomer = svc.MaxIDBytes
+	maxCustomer = event.MaxIDBytes
 )
 
 // Client reads the API of Stripe. Its methods may be called from any number of goroutines at the same time. New makes one.
@@ -43,9 +45,9 @@ func New(client *http.Client, base string, now func() time.Time) *Client {
 	return &Client{http: client, base: strings.TrimSuffix(base, "/"), now: now, customers: map[string]customer{}, prices: map[string]price{}}
 }
 
-// get reads one object or list. It returns the time at which Stripe answered. A failure is a *svc.BillingProblemError,
+// get reads one object or list. It returns the time at which Stripe answered. A failure is a *revenue.BillingProblemError,
 // or errMissing.
-func (c *Client) get(ctx context.Context, key svc.Secret, path string, query url.Values, into any) (time.Time, error) {
+func (c *Client) get(ctx context.Context, key domain.Secret, path string, query url.Values, into any) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	target := c.base + path
@@ -70,7 +72,7 @@ func (c *Client) get(ctx context.Context, key svc.Secret, path string, query url
 	if answer.StatusCode != http.StatusOK {
 		return time.Time{}, problemOf(answer, body)
 	}
-	if err := svc.DecodeJSON(body, into); err != nil {
+	if err := domain.DecodeJSON(body, into); err != nil {
 		return time.Time{}, errAway()
 	}
 	at, err := http.ParseTime(answer.Header.Get("Date"))
@@ -82,7 +84,7 @@ func (c *Client) get(ctx context.Context, key svc.Secret, path string, query url
 
 // errAway is the error of a request without a complete answer.
 func errAway() error {
-	return &svc.BillingProblemError{Problem: svc.BillingProviderAway}
+	return &revenue.BillingProblemError{Problem: revenue.BillingProviderAway}
 }
 
 // errMissing means that Stripe has no object with an id.
@@ -98,22 +100,22 @@ func problemOf(answer *http.Response, body []byte) error {
 			Code string `json:"code"`
 		} `json:"error"`
 	}
-	_ = svc.DecodeJSON(body, &refusal) // An unreadable body has no code.
-	problem := &svc.BillingProblemError{Problem: svc.BillingRefused}
+	_ = domain.DecodeJSON(body, &refusal) // An unreadable body has no code.
+	problem := &revenue.BillingProblemError{Problem: revenue.BillingRefused}
 	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		problem.RetryAfter = time.Duration(seconds) * time.Second
 	}
 	switch status := answer.StatusCode; {
 	case status == http.StatusUnauthorized:
-		problem.Problem = svc.BillingKeyRefused
+		problem.Problem = revenue.BillingKeyRefused
 	case status == http.StatusForbidden:
-		problem.Problem = svc.BillingForbidden
+		problem.Problem = revenue.BillingForbidden
 	case status == http.StatusTooManyRequests:
-		problem.Problem = svc.BillingLimited
+		problem.Problem = revenue.BillingLimited
 	case status == http.StatusNotFound || refusal.Error.Code == "resource_missing":
 		return errMissing{}
 	case status >= http.StatusInternalServerError || status == http.StatusConflict:
-		problem.Problem = svc.BillingProviderAway
+		problem.Problem = revenue.BillingProviderAway
 	}
 	return problem
 }
@@ -129,8 +131,8 @@ func keep[T any](known map[string]T, name string, value T) {
 // account is one connector during a read.
 type account struct {
 	client    *Client
-	connector *svc.BillingConnector
-	key       svc.Secret
+	connector *revenue.BillingConnector
+	key       domain.Secret
 }
 
 // customer returns the data of a customer; an expanded one is cached.

@@ -7,7 +7,8 @@ import (
 	"net/url"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/revenue"
 )
 
 // eventTypes are the types of events from which items are made.
@@ -22,22 +23,22 @@ func eventTypes() []string {
 var errNoEvent = errors.New("the body is no event of Stripe")
 
 // Hook returns the items of an event from a webhook. It returns no items for an event of the other mode, or of a type
-// without revenue. A body that is not an event is invalid_request; other failures are *svc.BillingProblemError.
-func (c *Client) Hook(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, body []byte) ([]svc.BillingRow, error) {
-	var one event
-	if err := svc.DecodeJSON(body, &one); err != nil || one.ID == "" || one.Type == "" {
-		return nil, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The body is no event of Stripe."})
+// without revenue. A body that is not an event is invalid_request; other failures are *revenue.BillingProblemError.
+func (c *Client) Hook(ctx context.Context, connector *revenue.BillingConnector, key domain.Secret, body []byte) ([]revenue.BillingRow, error) {
+	var one webhookEvent
+	if err := domain.DecodeJSON(body, &one); err != nil || one.ID == "" || one.Type == "" {
+		return nil, domain.Invalid(domain.FieldError{Code: "invalid_body", Message: "The body is no event of Stripe."})
 	}
 	a := &account{client: c, connector: connector, key: key}
 	rows, err := a.items(ctx, &one)
 	if errors.Is(err, errNoEvent) {
-		return nil, svc.Invalid(svc.FieldError{Code: "invalid_body", Message: "The object of the event cannot be read."})
+		return nil, domain.Invalid(domain.FieldError{Code: "invalid_body", Message: "The object of the event cannot be read."})
 	}
 	return rows, err
 }
 
 // items returns the items of an event.
-func (a *account) items(ctx context.Context, e *event) ([]svc.BillingRow, error) {
+func (a *account) items(ctx context.Context, e *webhookEvent) ([]revenue.BillingRow, error) {
 	if e.Livemode != a.connector.Live {
 		return nil, nil
 	}
@@ -47,19 +48,19 @@ func (a *account) items(ctx context.Context, e *event) ([]svc.BillingRow, error)
 	case "customer.updated":
 		return a.customerItems(ctx, e)
 	case "charge.succeeded", "charge.captured":
-		return one(e, func(c *charge) (svc.BillingRow, bool, error) { return a.paid(ctx, c) })
+		return one(e, func(c *charge) (revenue.BillingRow, bool, error) { return a.paid(ctx, c) })
 	case "charge.refunded":
 		return a.refundsOf(ctx, e)
 	case "charge.refund.updated", "refund.created", "refund.updated":
-		return one(e, func(r *refund) (svc.BillingRow, bool, error) { return a.returned(ctx, r) })
+		return one(e, func(r *refund) (revenue.BillingRow, bool, error) { return a.returned(ctx, r) })
 	case "invoice.paid":
-		return one(e, func(i *invoice) (svc.BillingRow, bool, error) { return a.settled(ctx, i) })
+		return one(e, func(i *invoice) (revenue.BillingRow, bool, error) { return a.settled(ctx, i) })
 	}
 	return nil, nil
 }
 
 // one returns the item that the object of an event makes, or none.
-func one[T any](e *event, make func(*T) (svc.BillingRow, bool, error)) ([]svc.BillingRow, error) {
+func one[T any](e *webhookEvent, make func(*T) (revenue.BillingRow, bool, error)) ([]revenue.BillingRow, error) {
 	var object T
 	if err := json.Unmarshal(e.Data.Object, &object); err != nil {
 		return nil, errNoEvent
@@ -68,7 +69,7 @@ func one[T any](e *event, make func(*T) (svc.BillingRow, bool, error)) ([]svc.Bi
 	if err != nil || !ok {
 		return nil, err
 	}
-	return []svc.BillingRow{row}, nil
+	return []revenue.BillingRow{row}, nil
 }
 
 // Offsets of the events within one second: times of events are whole seconds, and a subscription is often changed in
@@ -80,7 +81,7 @@ const (
 )
 
 // placeOf returns the time of an event including its offset within the second.
-func placeOf(e *event) time.Time {
+func placeOf(e *webhookEvent) time.Time {
 	at := seconds(e.Created)
 	switch e.Type {
 	case "customer.subscription.created":
@@ -92,10 +93,10 @@ func placeOf(e *event) time.Time {
 }
 
 // subscriptionItems returns the state in an event of a subscription.
-func (a *account) subscriptionItems(ctx context.Context, e *event) ([]svc.BillingRow, error) {
-	return one(e, func(s *subscription) (svc.BillingRow, bool, error) {
+func (a *account) subscriptionItems(ctx context.Context, e *webhookEvent) ([]revenue.BillingRow, error) {
+	return one(e, func(s *subscription) (revenue.BillingRow, bool, error) {
 		if err := a.complete(ctx, s); err != nil {
-			return svc.BillingRow{}, false, err
+			return revenue.BillingRow{}, false, err
 		}
 		return a.state(ctx, s, e.ID, placeOf(e))
 	})
@@ -103,7 +104,7 @@ func (a *account) subscriptionItems(ctx context.Context, e *event) ([]svc.Billin
 
 // customerItems returns the states of the subscriptions of a customer after an event that changes the customer's
 // identity.
-func (a *account) customerItems(ctx context.Context, e *event) ([]svc.BillingRow, error) {
+func (a *account) customerItems(ctx context.Context, e *webhookEvent) ([]revenue.BillingRow, error) {
 	var who customer
 	if err := json.Unmarshal(e.Data.Object, &who); err != nil {
 		return nil, errNoEvent
@@ -123,13 +124,13 @@ func (a *account) customerItems(ctx context.Context, e *event) ([]svc.BillingRow
 		}
 		return nil, err
 	}
-	var rows []svc.BillingRow
+	var rows []revenue.BillingRow
 	for n := range found.Data {
 		row, ok, err := a.state(ctx, &found.Data[n], e.ID+":"+found.Data[n].ID, a.client.now())
 		if err != nil {
 			return nil, err
 		}
-		if ok && row.Status != svc.SubscriptionCanceled {
+		if ok && row.Status != revenue.SubscriptionCanceled {
 			rows = append(rows, row)
 		}
 	}
@@ -137,7 +138,7 @@ func (a *account) customerItems(ctx context.Context, e *event) ([]svc.BillingRow
 }
 
 // refundsOf returns the refunds of the charge of an event, which recent versions do not contain.
-func (a *account) refundsOf(ctx context.Context, e *event) ([]svc.BillingRow, error) {
+func (a *account) refundsOf(ctx context.Context, e *webhookEvent) ([]revenue.BillingRow, error) {
 	var of charge
 	if err := json.Unmarshal(e.Data.Object, &of); err != nil {
 		return nil, errNoEvent
@@ -149,7 +150,7 @@ func (a *account) refundsOf(ctx context.Context, e *event) ([]svc.BillingRow, er
 		}
 		return nil, err
 	}
-	var rows []svc.BillingRow
+	var rows []revenue.BillingRow
 	for n := range found.Data {
 		found.Data[n].Charge = of
 		row, ok, err := a.returned(ctx, &found.Data[n])

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/revenue"
 )
 
 // personKey is the metadata key with the distinct id of the paying person.
@@ -28,41 +30,41 @@ func (a *account) person(ctx context.Context, of customer, metadata map[string]s
 	if text := known.Metadata[personKey]; usable(text) {
 		return text, nil
 	}
-	if email := strings.ToLower(strings.TrimSpace(known.Email)); a.connector.Customers == svc.CustomersByEmail && usable(email) {
+	if email := strings.ToLower(strings.TrimSpace(known.Email)); a.connector.Customers == revenue.CustomersByEmail && usable(email) {
 		return email, nil
 	}
 	return of.ID, nil
 }
 
 func usable(text string) bool {
-	return !svc.IsPlaceholderID(text) && len(text) <= maxCustomer && !strings.Contains(text, "\x00")
+	return !domain.IsPlaceholderID(text) && len(text) <= maxCustomer && !strings.Contains(text, "\x00")
 }
 
 // row returns an item with the common fields.
-func (a *account) row(kind svc.BillingKind, subject, id string, at time.Time, currency string) svc.BillingRow {
-	return svc.BillingRow{
+func (a *account) row(kind revenue.BillingKind, subject, id string, at time.Time, currency string) revenue.BillingRow {
+	return revenue.BillingRow{
 		Environment: a.connector.Number, Kind: kind, Subject: subject, ID: id, Ts: at, ReceivedAt: a.client.now(), Currency: strings.ToUpper(currency),
 	}
 }
 
 // statusOf returns the state of a subscription; began is false if neither payments nor a trial have begun.
-func statusOf(s *subscription) (status svc.SubscriptionStatus, began bool) {
+func statusOf(s *subscription) (status revenue.SubscriptionStatus, began bool) {
 	switch s.Status {
 	case "incomplete", "incomplete_expired":
 		return "", false
 	case "canceled":
-		return svc.SubscriptionCanceled, true
+		return revenue.SubscriptionCanceled, true
 	case "trialing":
-		status = svc.SubscriptionTrialing
+		status = revenue.SubscriptionTrialing
 	case "past_due":
-		status = svc.SubscriptionPastDue
+		status = revenue.SubscriptionPastDue
 	case "active":
-		status = svc.SubscriptionActive
+		status = revenue.SubscriptionActive
 	default: // unpaid and paused: no payments are collected.
-		return svc.SubscriptionPaused, true
+		return revenue.SubscriptionPaused, true
 	}
 	if s.PauseCollection != nil && s.PauseCollection.Behavior != "" {
-		return svc.SubscriptionPaused, true
+		return revenue.SubscriptionPaused, true
 	}
 	return status, true
 }
@@ -80,17 +82,17 @@ func endOf(s *subscription) int64 {
 }
 
 // state returns the item with the state of a subscription from an instant on; ok is false if it has not begun.
-func (a *account) state(ctx context.Context, s *subscription, id string, at time.Time) (row svc.BillingRow, ok bool, err error) {
+func (a *account) state(ctx context.Context, s *subscription, id string, at time.Time) (row revenue.BillingRow, ok bool, err error) {
 	status, began := statusOf(s)
 	if !began || s.ID == "" {
 		return row, false, nil
 	}
-	row = a.row(svc.BillingSubscription, s.ID, id, at, s.Currency)
+	row = a.row(revenue.BillingSubscription, s.ID, id, at, s.Currency)
 	row.Status = status
 	if row.Customer, err = a.person(ctx, s.Customer, s.Metadata); err != nil {
 		return row, false, err
 	}
-	prices := make([]svc.Price, 0, len(s.Items.Data))
+	prices := make([]revenue.Price, 0, len(s.Items.Data))
 	for n := range s.Items.Data {
 		one := &s.Items.Data[n]
 		completed, err := a.price(ctx, one.Price)
@@ -108,12 +110,12 @@ func (a *account) state(ctx context.Context, s *subscription, id string, at time
 			prices = append(prices, made)
 		}
 	}
-	row.Cents, row.Changes = svc.MonthlyCents(inMinorUnits(prices, row.Currency), discountsOf(subscriptionDiscounts(s), row.Currency), at)
-	if status == svc.SubscriptionCanceled {
+	row.Cents, row.Changes = revenue.MonthlyCents(inMinorUnits(prices, row.Currency), discountsOf(subscriptionDiscounts(s), row.Currency), at)
+	if status == revenue.SubscriptionCanceled {
 		row.Cents, row.Changes = 0, nil
 		return row, true, nil
 	}
-	if status == svc.SubscriptionTrialing {
+	if status == revenue.SubscriptionTrialing {
 		row.TrialEndMs = s.TrialEnd * 1000
 	}
 	row.EndMs = endOf(s)
@@ -137,15 +139,15 @@ func planOf(p *price) string {
 	if name == "" {
 		name = p.ID
 	}
-	return strings.ToValidUTF8(name[:min(len(name), svc.MaxNameBytes)], "")
+	return strings.ToValidUTF8(name[:min(len(name), event.MaxNameBytes)], "")
 }
 
 // priceOf returns the recurring price of a quantity. Metered usage has no price in advance.
-func priceOf(p *price, quantity *int64) (made svc.Price, recurs bool) {
+func priceOf(p *price, quantity *int64) (made revenue.Price, recurs bool) {
 	if p.Recurring == nil || p.Recurring.UsageType == "metered" {
 		return made, false
 	}
-	made = svc.Price{Quantity: 1, Interval: svc.BillingInterval(p.Recurring.Interval), Count: max(p.Recurring.Count, 1)}
+	made = revenue.Price{Quantity: 1, Interval: revenue.BillingInterval(p.Recurring.Interval), Count: max(p.Recurring.Count, 1)}
 	if quantity != nil {
 		made.Quantity = *quantity
 	}
@@ -206,13 +208,13 @@ func tiered(p *price, quantity int64) *big.Rat {
 }
 
 // discountsOf returns the recurring discounts; discounts of a single bill do not change the MRR.
-func discountsOf(all []discount, currency string) (made []svc.Discount) {
+func discountsOf(all []discount, currency string) (made []revenue.Discount) {
 	for n := range all {
 		terms, known := all[n].terms()
 		if !known || terms.Duration == "once" {
 			continue
 		}
-		one := svc.Discount{EndMs: all[n].End * 1000}
+		one := revenue.Discount{EndMs: all[n].End * 1000}
 		if percent, ok := new(big.Rat).SetString(terms.PercentOff.String()); ok && percent.Sign() > 0 {
 			one.Percent = percent
 		} else if terms.AmountOff != nil && strings.EqualFold(terms.Currency, currency) {
@@ -234,7 +236,7 @@ func minor(value *big.Rat, currency string) *big.Rat {
 	return value
 }
 
-func inMinorUnits(prices []svc.Price, currency string) []svc.Price {
+func inMinorUnits(prices []revenue.Price, currency string) []revenue.Price {
 	for n := range prices {
 		prices[n].Cents = minor(prices[n].Cents, currency)
 	}
@@ -243,22 +245,22 @@ func inMinorUnits(prices []svc.Price, currency string) []svc.Price {
 
 // minorCents returns a whole amount of Stripe in the smallest unit of its currency.
 func minorCents(cents int64, currency string) int64 {
-	return svc.RoundCents(minor(new(big.Rat).SetInt64(cents), strings.ToUpper(currency)))
+	return revenue.RoundCents(minor(new(big.Rat).SetInt64(cents), strings.ToUpper(currency)))
 }
 
 // paid returns the payment of a charge; ok is false if no amount was paid.
-func (a *account) paid(ctx context.Context, c *charge) (row svc.BillingRow, ok bool, err error) {
+func (a *account) paid(ctx context.Context, c *charge) (row revenue.BillingRow, ok bool, err error) {
 	if c.Status != "succeeded" || !c.Captured || c.AmountCaptured <= 0 || c.Livemode != a.connector.Live {
 		return row, false, nil
 	}
-	row = a.row(svc.BillingPayment, c.ID, c.ID, seconds(c.Created), c.Currency)
+	row = a.row(revenue.BillingPayment, c.ID, c.ID, seconds(c.Created), c.Currency)
 	row.Cents = minorCents(c.AmountCaptured, c.Currency)
 	row.Customer, err = a.person(ctx, c.Customer, nil)
 	return row, err == nil, err
 }
 
 // settled returns the payment of an invoice that was paid outside Stripe, which has no charge.
-func (a *account) settled(ctx context.Context, i *invoice) (row svc.BillingRow, ok bool, err error) {
+func (a *account) settled(ctx context.Context, i *invoice) (row revenue.BillingRow, ok bool, err error) {
 	if i.Status != "paid" || !i.PaidOutOfBand || i.AmountPaid <= 0 || i.Livemode != a.connector.Live {
 		return row, false, nil
 	}
@@ -266,18 +268,18 @@ func (a *account) settled(ctx context.Context, i *invoice) (row svc.BillingRow, 
 	if at == 0 {
 		at = i.Created
 	}
-	row = a.row(svc.BillingPayment, i.ID, i.ID, seconds(at), i.Currency)
+	row = a.row(revenue.BillingPayment, i.ID, i.ID, seconds(at), i.Currency)
 	row.Cents = minorCents(i.AmountPaid, i.Currency)
 	row.Customer, err = a.person(ctx, i.Customer, nil)
 	return row, err == nil, err
 }
 
 // returned returns the refund; ok is false if it has not succeeded.
-func (a *account) returned(ctx context.Context, r *refund) (row svc.BillingRow, ok bool, err error) {
+func (a *account) returned(ctx context.Context, r *refund) (row revenue.BillingRow, ok bool, err error) {
 	if r.Status != "succeeded" || r.Amount <= 0 {
 		return row, false, nil
 	}
-	row = a.row(svc.BillingRefund, r.ID, r.ID, seconds(r.Created), r.Currency)
+	row = a.row(revenue.BillingRefund, r.ID, r.ID, seconds(r.Created), r.Currency)
 	row.Cents = minorCents(r.Amount, r.Currency)
 	row.Customer, err = a.person(ctx, r.Charge.Customer, nil)
 	return row, err == nil, err

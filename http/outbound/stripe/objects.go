@@ -224,7 +224,7 @@ type refund struct {
 }
 
 // event is an event.
-type event struct {
+type webhookEvent struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
 	Created  int64  `json:"created"`

@@ -8,7 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/revenue"
 )
 
 // phase is a part of a reading.
@@ -48,7 +49,7 @@ const (
 )
 
 // Step reads one page after a position; the empty position means the first page.
-func (c *Client) Step(ctx context.Context, connector *svc.BillingConnector, key svc.Secret, from json.RawMessage) (svc.BillingStep, error) {
+func (c *Client) Step(ctx context.Context, connector *revenue.BillingConnector, key domain.Secret, from json.RawMessage) (revenue.BillingStep, error) {
 	a := &account{client: c, connector: connector, key: key}
 	at := position{Phase: readSubscriptions, Began: c.now().Unix()}
 	if len(from) > 0 {
@@ -65,27 +66,27 @@ func (c *Client) Step(ctx context.Context, connector *svc.BillingConnector, key 
 		step, err = a.step(ctx, &at)
 	}
 	if _, gone := err.(errMissing); gone { //nolint:errorlint // get returns it as it is
-		err = &svc.BillingProblemError{Problem: svc.BillingRefused}
+		err = &revenue.BillingProblemError{Problem: revenue.BillingRefused}
 	}
 	if err != nil {
-		return svc.BillingStep{}, err
+		return revenue.BillingStep{}, err
 	}
 	step.Position, err = json.Marshal(at)
 	return step, err
 }
 
 // step reads one page and moves the position past it.
-func (a *account) step(ctx context.Context, at *position) (svc.BillingStep, error) {
+func (a *account) step(ctx context.Context, at *position) (revenue.BillingStep, error) {
 	switch at.Phase {
 	case readInvoices:
 		return page(ctx, a, at, "/v1/invoices", url.Values{"expand[]": {"data.customer", "data.discounts"}}, readCharges,
-			func(i *invoice) string { return i.ID }, func(i *invoice, _ time.Time) ([]svc.BillingRow, error) { return a.billed(ctx, i, at.Began) })
+			func(i *invoice) string { return i.ID }, func(i *invoice, _ time.Time) ([]revenue.BillingRow, error) { return a.billed(ctx, i, at.Began) })
 	case readCharges:
 		return page(ctx, a, at, "/v1/charges", url.Values{"expand[]": {"data.customer"}}, readRefunds,
-			func(c *charge) string { return c.ID }, func(c *charge, _ time.Time) ([]svc.BillingRow, error) { return some(a.paid(ctx, c)) })
+			func(c *charge) string { return c.ID }, func(c *charge, _ time.Time) ([]revenue.BillingRow, error) { return some(a.paid(ctx, c)) })
 	case readRefunds:
 		step, err := page(ctx, a, at, "/v1/refunds", url.Values{"expand[]": {"data.charge.customer"}}, readEvents,
-			func(r *refund) string { return r.ID }, func(r *refund, _ time.Time) ([]svc.BillingRow, error) { return some(a.returned(ctx, r)) })
+			func(r *refund) string { return r.ID }, func(r *refund, _ time.Time) ([]revenue.BillingRow, error) { return some(a.returned(ctx, r)) })
 		if at.Phase == readEvents {
 			at.From = at.Began - int64(keptEvents/time.Second)
 		}
@@ -96,7 +97,7 @@ func (a *account) step(ctx context.Context, at *position) (svc.BillingStep, erro
 	}
 	at.Phase = readSubscriptions
 	return page(ctx, a, at, "/v1/subscriptions", subscriptionQuery(), readInvoices,
-		func(s *subscription) string { return s.ID }, func(s *subscription, seen time.Time) ([]svc.BillingRow, error) {
+		func(s *subscription) string { return s.ID }, func(s *subscription, seen time.Time) ([]revenue.BillingRow, error) {
 			return a.found(ctx, s, at.Began, seen)
 		})
 }
@@ -107,15 +108,15 @@ func subscriptionQuery() url.Values {
 }
 
 // some returns the row if there is one.
-func some(row svc.BillingRow, ok bool, err error) ([]svc.BillingRow, error) {
+func some(row revenue.BillingRow, ok bool, err error) ([]revenue.BillingRow, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	return []svc.BillingRow{row}, nil
+	return []revenue.BillingRow{row}, nil
 }
 
 // page reads one page of a list and makes items of it; after the last page, the next phase begins.
-func page[T any](ctx context.Context, a *account, at *position, path string, query url.Values, next phase, id func(*T) string, items func(*T, time.Time) ([]svc.BillingRow, error)) (step svc.BillingStep, err error) {
+func page[T any](ctx context.Context, a *account, at *position, path string, query url.Values, next phase, id func(*T) string, items func(*T, time.Time) ([]revenue.BillingRow, error)) (step revenue.BillingStep, err error) {
 	query.Set("limit", "100")
 	if at.After != "" {
 		query.Set("starting_after", at.After)
@@ -143,9 +144,9 @@ func page[T any](ctx context.Context, a *account, at *position, path string, que
 
 // found returns the items of a subscription in a reading: its beginning, its end, and its present state. Its price was
 // the present one unless invoices and events say otherwise.
-func (a *account) found(ctx context.Context, s *subscription, began int64, seen time.Time) (rows []svc.BillingRow, err error) {
+func (a *account) found(ctx context.Context, s *subscription, began int64, seen time.Time) (rows []revenue.BillingRow, err error) {
 	if s.Livemode != a.connector.Live {
-		return nil, &svc.BillingProblemError{Problem: svc.BillingWrongMode}
+		return nil, &revenue.BillingProblemError{Problem: revenue.BillingWrongMode}
 	}
 	if err := a.allItems(ctx, s); err != nil {
 		return nil, err
@@ -188,7 +189,7 @@ func beginning(s *subscription) *subscription {
 
 // billed returns the items of an invoice: payments outside Stripe, and the price of the subscription at that time if it
 // is before the retained events.
-func (a *account) billed(ctx context.Context, i *invoice, began int64) ([]svc.BillingRow, error) {
+func (a *account) billed(ctx context.Context, i *invoice, began int64) ([]revenue.BillingRow, error) {
 	rows, err := some(a.settled(ctx, i))
 	if err != nil || i.Subscription == "" || i.Livemode != a.connector.Live || i.Status != "paid" && i.Status != "open" {
 		return rows, err
@@ -233,7 +234,7 @@ func (a *account) allLines(ctx context.Context, i *invoice) error {
 }
 
 // stepEvents reads a page of the events of a time window. After its last page, all data until its end is complete.
-func (a *account) stepEvents(ctx context.Context, at *position) (step svc.BillingStep, err error) {
+func (a *account) stepEvents(ctx context.Context, at *position) (step revenue.BillingStep, err error) {
 	if at.After == "" {
 		at.To, at.Page = max(a.client.now().Unix(), at.From), nil
 	}
@@ -243,7 +244,7 @@ func (a *account) stepEvents(ctx context.Context, at *position) (step svc.Billin
 	if at.After != "" {
 		query.Set("starting_after", at.After)
 	}
-	var found list[event]
+	var found list[webhookEvent]
 	if _, err := a.client.get(ctx, a.key, "/v1/events", query, &found); err != nil {
 		return step, err
 	}
@@ -268,7 +269,7 @@ func (a *account) stepEvents(ctx context.Context, at *position) (step svc.Billin
 // eventItems returns the items of a page of events, which begins with the newest, except events that were read before.
 // If a subscription changed several times within one second, only the list shows the order, so the last change is
 // repeated.
-func (a *account) eventItems(ctx context.Context, events []event, recent []string) (rows []svc.BillingRow, err error) {
+func (a *account) eventItems(ctx context.Context, events []webhookEvent, recent []string) (rows []revenue.BillingRow, err error) {
 	last := map[string]int64{} // It maps a subscription to the second of its preceding event.
 	for n := len(events) - 1; n >= 0; n-- {
 		e := &events[n]
@@ -283,7 +284,7 @@ func (a *account) eventItems(ctx context.Context, events []event, recent []strin
 			return nil, err
 		}
 		rows = append(rows, made...)
-		if len(made) != 1 || made[0].Kind != svc.BillingSubscription || e.Type == "customer.subscription.deleted" {
+		if len(made) != 1 || made[0].Kind != revenue.BillingSubscription || e.Type == "customer.subscription.deleted" {
 			continue
 		}
 		if second, before := last[made[0].Subject]; before && second == e.Created {

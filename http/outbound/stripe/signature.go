@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 // signatureTolerance is the maximum age of a signature, as in Stripe's libraries
@@ -17,7 +17,7 @@ const signatureTolerance = 5 * time.Minute
 
 // Signed reports whether the header Stripe-Signature signs a body with one of some secrets at an instant. While a
 // secret is being replaced, Stripe signs with both, and the header has several signatures.
-func Signed(header string, body []byte, secrets []svc.Secret, now time.Time) bool {
+func Signed(header string, body []byte, secrets []domain.Secret, now time.Time) bool {
 	var stamp string
 	var signatures [][]byte
 	for part := range strings.SplitSeq(header, ",") {

@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/revenue"
 	"svc/http/outbound/stripe/stripetest"
 )
 
@@ -21,16 +22,16 @@ type desk struct {
 	t         *testing.T
 	account   *stripetest.Account
 	client    *Client
-	connector *svc.BillingConnector
-	key       svc.Secret
+	connector *revenue.BillingConnector
+	key       domain.Secret
 	position  json.RawMessage
-	rows      []svc.BillingRow
+	rows      []revenue.BillingRow
 	now       time.Time
 }
 
 func newDesk(t *testing.T, now time.Time) *desk {
 	t.Helper()
-	d := &desk{t: t, now: now, key: "rk_test_51Mabc", connector: &svc.BillingConnector{Hook: "bcn_1", Number: 7, BillingSpec: svc.BillingSpec{Provider: svc.BillingStripe, Customers: svc.CustomersByMetadata}}}
+	d := &desk{t: t, now: now, key: "rk_test_51Mabc", connector: &revenue.BillingConnector{Hook: "bcn_1", Number: 7, BillingSpec: revenue.BillingSpec{Provider: revenue.BillingStripe, Customers: revenue.CustomersByMetadata}}}
 	d.account = stripetest.New(func() time.Time { return d.now })
 	server := httptest.NewServer(d.account)
 	t.Cleanup(server.Close)
@@ -39,7 +40,7 @@ func newDesk(t *testing.T, now time.Time) *desk {
 }
 
 // take appends rows as the log does.
-func (d *desk) take(rows []svc.BillingRow) {
+func (d *desk) take(rows []revenue.BillingRow) {
 	for n := range rows {
 		rows[n].ReceivedAt, rows[n].Seq = time.UnixMilli(int64(len(d.rows))), uint32(n)
 	}
@@ -96,16 +97,16 @@ func TestRandomHistories(t *testing.T) {
 			}
 			d.take(rows)
 		}
-		d.now = d.now.Add(svc.BillingPollEvery)
+		d.now = d.now.Add(revenue.BillingPollEvery)
 		d.read(func() bool { return chance.IntN(4) == 0 })
 		chance.Shuffle(len(d.rows), func(i, j int) { d.rows[i], d.rows[j] = d.rows[j], d.rows[i] })
-		window := svc.Window{Location: time.UTC, From: begin.AddDate(0, 0, -1), To: d.now.AddDate(0, 0, 1), Interval: svc.Day}
-		got, want := svc.NewLedger(d.rows, "").Overview(window, d.now), h.totals()
+		window := domain.Window{Location: time.UTC, From: begin.AddDate(0, 0, -1), To: d.now.AddDate(0, 0, 1), Interval: domain.Day}
+		got, want := revenue.NewLedger(d.rows, "").Overview(window, d.now), h.totals()
 		if got.Totals != want {
 			t.Errorf("seed %d:\n got %+v\nwant %+v", seed, got.Totals, want)
 		}
 		sum := int64(0)
-		moves, _ := svc.NewLedger(d.rows, "").Movements(window, d.now, "", nil, 1<<20)
+		moves, _ := revenue.NewLedger(d.rows, "").Movements(window, d.now, "", nil, 1<<20)
 		for _, move := range moves {
 			sum += move.Converted
 		}
@@ -135,10 +136,10 @@ func TestWhatIsOlderThanEvents(t *testing.T) {
 	// Bob tried from April 1 to 15, paid, and left in August.
 	a.Subscribe(day(4, 1), bob, "canceled", []stripetest.Object{a.Item(cheap, 1)}, stripetest.Object{"trial_start": day(4, 1).Unix(), "trial_end": day(4, 15).Unix(), "canceled_at": day(8, 2).Unix(), "ended_at": day(8, 2).Unix()})
 	a.Charge(day(4, 15), bob, "usd", 1000)
-	d.connector.Customers = svc.CustomersByEmail
+	d.connector.Customers = revenue.CustomersByEmail
 	d.read(never)
-	ledger := svc.NewLedger(d.rows, "")
-	moves, _ := ledger.Movements(svc.Window{Location: time.UTC, From: day(1, 1), To: d.now}, d.now, "", nil, 100)
+	ledger := revenue.NewLedger(d.rows, "")
+	moves, _ := ledger.Movements(domain.Window{Location: time.UTC, From: day(1, 1), To: d.now}, d.now, "", nil, 100)
 	var got []string
 	for _, m := range slices.Backward(moves) {
 		got = append(got, m.At.Format(time.DateOnly)+" "+string(m.Kind)+" "+m.Customer+" "+m.Plan+" "+itoa(m.Cents))
@@ -147,7 +148,7 @@ func TestWhatIsOlderThanEvents(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the movements are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if totals := ledger.Overview(svc.Window{Location: time.UTC, From: day(1, 1), To: d.now, Interval: svc.Month}, d.now).Totals; totals.Payments != 3000 || totals.MRR != 5000 {
+	if totals := ledger.Overview(domain.Window{Location: time.UTC, From: day(1, 1), To: d.now, Interval: domain.Month}, d.now).Totals; totals.Payments != 3000 || totals.MRR != 5000 {
 		t.Errorf("payments are %d and the MRR %d, want 3000 and 5000", totals.Payments, totals.MRR)
 	}
 }
@@ -194,8 +195,8 @@ func TestPricesOfAllKinds(t *testing.T) {
 			price := d.account.Price(begun, "Pro", test.currency, test.amount, test.interval, test.count, test.price)
 			d.account.Subscribe(begun, who, "active", []object{d.account.Item(price, test.quantity)}, test.subscription)
 			d.read(never)
-			ledger := svc.NewLedger(d.rows, "")
-			if got := ledger.Overview(svc.Window{Location: time.UTC, From: begun.Add(-time.Hour), To: d.now, Interval: svc.Day}, d.now).Totals.MRR; got != test.want {
+			ledger := revenue.NewLedger(d.rows, "")
+			if got := ledger.Overview(domain.Window{Location: time.UTC, From: begun.Add(-time.Hour), To: d.now, Interval: domain.Day}, d.now).Totals.MRR; got != test.want {
 				t.Errorf("the MRR is %d, want %d", got, test.want)
 			}
 		})
@@ -213,10 +214,10 @@ func TestDiscountsOfItems(t *testing.T) {
 	off := a.Discount(begun.Unix(), begun.Add(30*time.Minute).Unix(), stripetest.Object{"duration": "repeating", "percent_off": nil, "amount_off": 300, "currency": "eur"})
 	a.Subscribe(begun, a.Customer(begun, "", nil), "active", []stripetest.Object{a.Item(seats, 3, half), a.Item(support, 1)}, stripetest.Object{"discounts": []any{off}})
 	d.read(never)
-	ledger := svc.NewLedger(d.rows, "")
+	ledger := revenue.NewLedger(d.rows, "")
 	for after, want := range map[time.Duration]int64{20 * time.Minute: 1500 + 500 - 300, 40 * time.Minute: 1500 + 500} {
 		at := begun.Add(after)
-		if got := ledger.Overview(svc.Window{Location: time.UTC, From: begun.Add(-time.Hour), To: at, Interval: svc.Day}, at).Totals.MRR; got != want {
+		if got := ledger.Overview(domain.Window{Location: time.UTC, From: begun.Add(-time.Hour), To: at, Interval: domain.Day}, at).Totals.MRR; got != want {
 			t.Errorf("after %v the MRR is %d, want %d", after, got, want)
 		}
 	}
@@ -228,23 +229,23 @@ func TestProblems(t *testing.T) {
 	d := newDesk(t, time.Unix(1_795_000_000, 0))
 	for name, test := range map[string]struct {
 		fault stripetest.Fault
-		want  svc.BillingProblemError
+		want  revenue.BillingProblemError
 	}{
-		"the rate": {stripetest.Fault{Status: 429, RetryAfter: "7"}, svc.BillingProblemError{Problem: svc.BillingLimited, RetryAfter: 7 * time.Second}},
-		"rights":   {stripetest.Fault{Status: 403}, svc.BillingProblemError{Problem: svc.BillingForbidden}},
-		"an error": {stripetest.Fault{Status: 502}, svc.BillingProblemError{Problem: svc.BillingProviderAway}},
-		"a half":   {stripetest.Fault{Half: true}, svc.BillingProblemError{Problem: svc.BillingProviderAway}},
-		"refusal":  {stripetest.Fault{Status: 400}, svc.BillingProblemError{Problem: svc.BillingRefused}},
+		"the rate": {stripetest.Fault{Status: 429, RetryAfter: "7"}, revenue.BillingProblemError{Problem: revenue.BillingLimited, RetryAfter: 7 * time.Second}},
+		"rights":   {stripetest.Fault{Status: 403}, revenue.BillingProblemError{Problem: revenue.BillingForbidden}},
+		"an error": {stripetest.Fault{Status: 502}, revenue.BillingProblemError{Problem: revenue.BillingProviderAway}},
+		"a half":   {stripetest.Fault{Half: true}, revenue.BillingProblemError{Problem: revenue.BillingProviderAway}},
+		"refusal":  {stripetest.Fault{Status: 400}, revenue.BillingProblemError{Problem: revenue.BillingRefused}},
 	} {
 		d.account.Fail(test.fault)
 		_, err := d.client.Step(context.Background(), d.connector, d.key, nil)
-		if problem, known := errors.AsType[*svc.BillingProblemError](err); !known || *problem != test.want {
+		if problem, known := errors.AsType[*revenue.BillingProblemError](err); !known || *problem != test.want {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
 		}
 	}
 	d.account.Refuse("rk_test_another")
 	_, err := d.client.Step(context.Background(), d.connector, d.key, nil)
-	if problem, known := errors.AsType[*svc.BillingProblemError](err); !known || problem.Problem != svc.BillingKeyRefused || strings.Contains(err.Error(), "51Mabc") {
+	if problem, known := errors.AsType[*revenue.BillingProblemError](err); !known || problem.Problem != revenue.BillingKeyRefused || strings.Contains(err.Error(), "51Mabc") {
 		t.Errorf("a key that is not valid: %v", err)
 	}
 }
@@ -268,7 +269,7 @@ func TestSigned(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_795_000_000, 0)
 	body := []byte(`{"id":"evt_1"}`)
-	secrets := []svc.Secret{"whsec_new", "whsec_old"}
+	secrets := []domain.Secret{"whsec_new", "whsec_old"}
 	for name, test := range map[string]struct {
 		header string
 		want   bool
@@ -305,7 +306,7 @@ func TestHooksThatAreNothing(t *testing.T) {
 		`<xml/>`:                      true,
 	} {
 		rows, err := d.client.Hook(context.Background(), d.connector, d.key, []byte(body))
-		if len(rows) != 0 || (svc.CodeOf(err) == svc.CodeInvalidRequest) != refused || !refused && err != nil {
+		if len(rows) != 0 || (domain.CodeOf(err) == domain.CodeInvalidRequest) != refused || !refused && err != nil {
 			t.Errorf("%s makes %v, %v", body, rows, err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain/revenue"
 	"svc/http/outbound/stripe/stripetest"
 )
 
@@ -215,7 +215,7 @@ func (h *history) pay(at int64) {
 
 // totals computes the totals of the notes by the published rules. New is the first subscription of a customer that paid
 // for none, churn the last subscription that ends.
-func (h *history) totals() (t svc.RevenueTotals) {
+func (h *history) totals() (t revenue.Totals) {
 	slices.SortStableFunc(h.notes, func(a, b told) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.customer, b.customer))
 	})

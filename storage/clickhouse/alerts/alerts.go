@@ -7,7 +7,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/alert"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/state"
 )
@@ -20,12 +21,12 @@ type Alerting struct{ *state.Store }
 func (db *Store) Alerting() Alerting { return Alerting{db.state} }
 
 // Load returns the last version of every entity of an owner, without incidents and notices.
-func (a Alerting) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+func (a Alerting) Load(ctx context.Context, owner string) ([]domain.Entity, error) {
 	return a.LoadWithout(ctx, owner, "incident", "notice")
 }
 
 // Incidents returns a page of incidents, and reports whether more follow.
-func (db *Store) Incidents(ctx context.Context, q svc.IncidentQuery) (out []svc.Incident, more bool, err error) {
+func (db *Store) Incidents(ctx context.Context, q alert.IncidentQuery) (out []alert.Incident, more bool, err error) {
 	args := clickhouse.Args{
 		"owner": "alerting/" + q.App.String(), "search": string(q.Status), "environment": q.Environment, "name": q.Before, "limit": q.Limit + 1,
 	}
@@ -34,9 +35,9 @@ func (db *Store) Incidents(ctx context.Context, q svc.IncidentQuery) (out []svc.
 		if err := rows.Scan(&payload); err != nil {
 			return false, err
 		}
-		var incident svc.Incident
+		var incident alert.Incident
 		if err := json.Unmarshal(payload, &incident); err != nil {
-			db.conn.Skipped(svc.Entity{Owner: "alerting/" + q.App.String(), Kind: "incident"}, err)
+			db.conn.Skipped(domain.Entity{Owner: "alerting/" + q.App.String(), Kind: "incident"}, err)
 			return true, nil
 		}
 		out = append(out, incident)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/monitor"
 	"svc/storage/clickhouse"
 )
 
@@ -35,16 +35,16 @@ type CheckWriter struct {
 	block checkBlock
 
 	mu      sync.Mutex
-	waiting []svc.Check
+	waiting []monitor.Check
 	// spare is the memory of a stored batch, for reuse.
-	spare   []svc.Check
+	spare   []monitor.Check
 	dropped int
 	// urgent means that a check which did not pass is waiting.
 	urgent bool
 }
 
 // Append queues a check. The check is stored within about one interval, or within patience intervals if it passed.
-func (w *CheckWriter) Append(check svc.Check) {
+func (w *CheckWriter) Append(check monitor.Check) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.waiting) >= keptChecks {
@@ -52,14 +52,14 @@ func (w *CheckWriter) Append(check svc.Check) {
 		w.waiting = append(w.waiting[:0], w.waiting[len(w.waiting)/2:]...)
 	}
 	w.waiting = append(w.waiting, check)
-	w.urgent = w.urgent || check.State.LastStatus != svc.StatusUp
+	w.urgent = w.urgent || check.State.LastStatus != monitor.StatusUp
 }
 
 // Run stores the appended checks until ctx ends, and then the remaining ones.
 func (w *CheckWriter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.Interval)
 	defer ticker.Stop()
-	var batch []svc.Check
+	var batch []monitor.Check
 	for number, waited := 0, 0; ; {
 		select {
 		case <-ctx.Done():
@@ -96,7 +96,7 @@ func (w *CheckWriter) due(waited int) bool {
 }
 
 // recycle makes the memory of a batch available for reuse.
-func (w *CheckWriter) recycle(batch []svc.Check) {
+func (w *CheckWriter) recycle(batch []monitor.Check) {
 	clear(batch)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -106,7 +106,7 @@ func (w *CheckWriter) recycle(batch []svc.Check) {
 }
 
 // take returns the waiting checks, up to one batch.
-func (w *CheckWriter) take() []svc.Check {
+func (w *CheckWriter) take() []monitor.Check {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dropped > 0 {
@@ -120,12 +120,12 @@ func (w *CheckWriter) take() []svc.Check {
 		return batch
 	}
 	batch := w.waiting[:checkBatch:checkBatch]
-	w.waiting = append([]svc.Check{}, w.waiting[checkBatch:]...)
+	w.waiting = append([]monitor.Check{}, w.waiting[checkBatch:]...)
 	return batch
 }
 
 // write stores one batch. A repetition under the same number changes nothing.
-func (w *CheckWriter) write(ctx context.Context, checks []svc.Check, number int) error {
+func (w *CheckWriter) write(ctx context.Context, checks []monitor.Check, number int) error {
 	if len(checks) == 0 {
 		return nil
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 )
 
 // BenchmarkChecks stores the checks of ten thousand monitors that are checked every second, batch after batch. It
@@ -18,19 +19,19 @@ func BenchmarkChecks(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			db := open(b)
 			w := &CheckWriter{Store: db.Store, Name: b.Name(), Logger: slog.New(slog.DiscardHandler)}
-			app, at := svc.AppRef{Org: "acme", App: "web"}, time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+			app, at := domain.AppRef{Org: "acme", App: "web"}, time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 			ids := make([]string, monitors)
 			for n := range ids {
 				ids[n] = fmt.Sprintf("mon_%026d", n)
 			}
 			before, made := cpuTime(b), 0
 			for number := 0; b.Loop(); number++ {
-				batch := make([]svc.Check, 0, size)
+				batch := make([]monitor.Check, 0, size)
 				for range size {
 					at := at.Add(time.Duration(made) * time.Second / monitors)
-					state := svc.MonitorState{LastStatus: svc.StatusUp, LastCheckedAt: at, LastLatencyMs: 1}
-					result := svc.CheckResult{At: at, StatusCode: 200, Phases: svc.CheckPhases{FirstByte: 300 + uint32(made%97), Total: 320 + uint32(made%101)}}
-					batch = append(batch, svc.Check{App: app, Monitor: ids[made*7919%monitors], Result: result, State: state})
+					state := monitor.State{LastStatus: monitor.StatusUp, LastCheckedAt: at, LastLatencyMs: 1}
+					result := monitor.CheckResult{At: at, StatusCode: 200, Phases: monitor.CheckPhases{FirstByte: 300 + uint32(made%97), Total: 320 + uint32(made%101)}}
+					batch = append(batch, monitor.Check{App: app, Monitor: ids[made*7919%monitors], Result: result, State: state})
 					made++
 				}
 				if err := w.write(b.Context(), batch, number); err != nil {

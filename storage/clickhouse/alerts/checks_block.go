@@ -3,7 +3,8 @@ package alerts
 import (
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 	"svc/storage/clickhouse/columns"
 )
 
@@ -20,9 +21,9 @@ type checkBlock struct {
 }
 
 // encode returns checks as one Native block of revision 0, valid until the next call.
-func (b *checkBlock) encode(checks []svc.Check) []byte {
+func (b *checkBlock) encode(checks []monitor.Check) []byte {
 	columns.Reset(b.columns())
-	var app svc.AppRef
+	var app domain.AppRef
 	var name string
 	for i := range checks {
 		c := &checks[i]

@@ -10,7 +10,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -20,13 +21,13 @@ func storeChecks(t *testing.T, db *testDB, name string, from time.Time, batches 
 	t.Helper()
 	w := &CheckWriter{Store: db.Store, Name: name, Logger: slog.New(slog.DiscardHandler)}
 	for number := range batches {
-		var batch []svc.Check
+		var batch []monitor.Check
 		for n := range 300 {
 			at := from.Add(time.Duration(number*300+n) * 10 * time.Second)
-			check := svc.Check{App: svc.AppRef{Org: "acme", App: "web"}, Monitor: []string{"mon_1", "mon_2", "mon_3"}[n%3], Result: svc.CheckResult{At: at, Phases: svc.CheckPhases{Total: uint32(n)}}}
-			check.State = svc.MonitorState{LastStatus: svc.StatusUp, LastCheckedAt: at}
+			check := monitor.Check{App: domain.AppRef{Org: "acme", App: "web"}, Monitor: []string{"mon_1", "mon_2", "mon_3"}[n%3], Result: monitor.CheckResult{At: at, Phases: monitor.CheckPhases{Total: uint32(n)}}}
+			check.State = monitor.State{LastStatus: monitor.StatusUp, LastCheckedAt: at}
 			if n%5 == 0 {
-				check.State.LastStatus, check.State.ConsecutiveFailures, check.Result.Error = svc.StatusDown, uint32(n), "no answer"
+				check.State.LastStatus, check.State.ConsecutiveFailures, check.Result.Error = monitor.StatusDown, uint32(n), "no answer"
 			}
 			batch = append(batch, check)
 		}
@@ -37,36 +38,36 @@ func storeChecks(t *testing.T, db *testDB, name string, from time.Time, batches 
 }
 
 // derived returns the data that is shown about checks, and the same data counted from their rows.
-func derived(t *testing.T, db *testDB, now time.Time) (shown, counted []svc.MonitorRow) {
+func derived(t *testing.T, db *testDB, now time.Time) (shown, counted []monitor.Row) {
 	t.Helper()
-	app := svc.AppRef{Org: "acme", App: "web"}
+	app := domain.AppRef{Org: "acme", App: "web"}
 	for _, id := range []string{"mon_1", "mon_2", "mon_3"} {
-		putOne(t, db, "monitor/acme/web/"+id, "monitor", id, 1, svc.Monitor{ID: id})
+		putOne(t, db, "monitor/acme/web/"+id, "monitor", id, 1, monitor.Monitor{ID: id})
 	}
 	shown, err := db.Monitors(deadline(t), app, "", now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	since := now.AddDate(0, 0, -30).Truncate(time.Hour)
-	rows := map[string]*svc.MonitorRow{}
+	rows := map[string]*monitor.Row{}
 	for i := range shown {
-		counted = append(counted, svc.MonitorRow{Monitor: shown[i].Monitor})
+		counted = append(counted, monitor.Row{Monitor: shown[i].Monitor})
 	}
 	for i := range counted {
 		rows[counted[i].ID] = &counted[i]
 	}
 	const query = "SELECT toString(monitor), at, toString(status), failures, toString(error), total FROM checks ORDER BY at"
 	err = db.conn.ReadUnflushed(deadline(t), "counting rows", query, nil, func(found driver.Rows) (bool, error) {
-		var monitor, status string
-		var state svc.MonitorState
+		var m, status string
+		var state monitor.State
 		var total uint32
-		err := found.Scan(&monitor, &state.LastCheckedAt, &status, &state.ConsecutiveFailures, &state.LastError, &total)
-		state.LastStatus, state.LastLatencyMs = svc.MonitorStatus(status), svc.LatencyMs(total)
-		row := rows[monitor]
-		row.MonitorState = state
+		err := found.Scan(&m, &state.LastCheckedAt, &status, &state.ConsecutiveFailures, &state.LastError, &total)
+		state.LastStatus, state.LastLatencyMs = monitor.Status(status), monitor.LatencyMs(total)
+		row := rows[m]
+		row.State = state
 		if !state.LastCheckedAt.Before(since) {
 			row.Checks30d++
-			if state.LastStatus != svc.StatusDown {
+			if state.LastStatus != monitor.StatusDown {
 				row.Up30d++
 			}
 		}

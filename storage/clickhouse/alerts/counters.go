@@ -9,7 +9,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/alert"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/metrics"
 )
@@ -17,19 +17,19 @@ import (
 // AlertVolumes returns by word the counts of event counters, or of error counters, in their windows before and after a
 // time. It also returns the blocks from the number recent on with any of the counted rows. The counters differ only in
 // their words.
-func (db *Store) AlertVolumes(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]svc.AlertWindow, error) {
+func (db *Store) AlertVolumes(ctx context.Context, counter alert.Counter, words []string, at time.Time, recent uint64) (map[string]alert.Window, error) {
 	return db.volumes(ctx, &counter, words, alertArguments(&counter, at, recent))
 }
 
 // volumes counts events, or errors, by word and slot.
-func (db *Store) volumes(ctx context.Context, counter *svc.AlertCounter, words []string, args clickhouse.Args) (map[string]svc.AlertWindow, error) {
+func (db *Store) volumes(ctx context.Context, counter *alert.Counter, words []string, args clickhouse.Args) (map[string]alert.Window, error) {
 	query := "alerts.EventSlots"
-	if counter.Kind == svc.AlertErrorRate {
+	if counter.Kind == alert.ErrorRate {
 		query = "alerts.ErrorSlots"
 	}
-	slots, blocks := map[string]*svc.AlertSlots{}, map[uint64]struct{}{}
+	slots, blocks := map[string]*alert.Slots{}, map[uint64]struct{}{}
 	for _, word := range words {
-		slots[word] = &svc.AlertSlots{}
+		slots[word] = &alert.Slots{}
 	}
 	args = args.With(clickhouse.Args{"words": words})
 	err := db.conn.ReadFirst(ctx, "counting for alerts", db.queries[query], args, func(rows driver.Rows) (bool, error) {
@@ -55,26 +55,26 @@ func (db *Store) volumes(ctx context.Context, counter *svc.AlertCounter, words [
 }
 
 // AlertPoints is AlertVolumes for counters of metrics. Counters with labels must come one by one.
-func (db *Store) AlertPoints(ctx context.Context, counter svc.AlertCounter, words []string, at time.Time, recent uint64) (map[string]svc.AlertWindow, error) {
+func (db *Store) AlertPoints(ctx context.Context, counter alert.Counter, words []string, at time.Time, recent uint64) (map[string]alert.Window, error) {
 	return db.points(ctx, &counter, words, alertArguments(&counter, at, recent))
 }
 
 // points counts points of metrics by word and slot.
-func (db *Store) points(ctx context.Context, counter *svc.AlertCounter, words []string, args clickhouse.Args) (map[string]svc.AlertWindow, error) {
+func (db *Store) points(ctx context.Context, counter *alert.Counter, words []string, args clickhouse.Args) (map[string]alert.Window, error) {
 	bins := "alerts.NoBins"
 	if counter.Bins {
 		bins = "alerts.Bins"
 	}
-	labels := svc.DecodeLabels(counter.Labels)
+	labels := alert.DecodeLabels(counter.Labels)
 	query := strings.ReplaceAll(db.queries["alerts.PointSlots"], "$(bins)", db.queries[bins])
 	args = args.With(metrics.LabelArgs(labels)).With(clickhouse.Args{"words": words, "name": words[0], "all": len(labels) == 0})
-	slots, blocks := map[string]*svc.AlertSlots{}, map[uint64]struct{}{}
+	slots, blocks := map[string]*alert.Slots{}, map[uint64]struct{}{}
 	for _, word := range words {
-		slots[word] = &svc.AlertSlots{}
+		slots[word] = &alert.Slots{}
 	}
 	err := db.conn.ReadFirst(ctx, "counting points for alerts", query, args, func(rows driver.Rows) (bool, error) {
 		var word string
-		var slot svc.AlertSlot
+		var slot alert.Slot
 		var keys []int16
 		var counts, in []uint64
 		var lows, highs []float64
@@ -82,9 +82,9 @@ func (db *Store) points(ctx context.Context, counter *svc.AlertCounter, words []
 			return false, err
 		}
 		for i, key := range keys {
-			slot.Bins = append(slot.Bins, svc.AlertBin{Key: key, N: counts[i], Low: lows[i], High: highs[i]})
+			slot.Bins = append(slot.Bins, alert.Bin{Key: key, N: counts[i], Low: lows[i], High: highs[i]})
 		}
-		slots[word].Add(svc.AlertSlots{slot})
+		slots[word].Add(alert.Slots{slot})
 		noteBlocks(blocks, in)
 		return true, nil
 	})
@@ -93,17 +93,17 @@ func (db *Store) points(ctx context.Context, counter *svc.AlertCounter, words []
 
 // alertWindows assigns the blocks of all words to every word: a block with rows of one word also has all of its rows of
 // the other words.
-func alertWindows(slots map[string]*svc.AlertSlots, blocks map[uint64]struct{}) map[string]svc.AlertWindow {
+func alertWindows(slots map[string]*alert.Slots, blocks map[uint64]struct{}) map[string]alert.Window {
 	list := slices.Sorted(maps.Keys(blocks))
-	out := make(map[string]svc.AlertWindow, len(slots))
+	out := make(map[string]alert.Window, len(slots))
 	for word, found := range slots {
-		out[word] = svc.AlertWindow{Slots: *found, Blocks: list}
+		out[word] = alert.Window{Slots: *found, Blocks: list}
 	}
 	return out
 }
 
 // alertArguments returns the values that all counters need.
-func alertArguments(counter *svc.AlertCounter, at time.Time, recent uint64) clickhouse.Args {
+func alertArguments(counter *alert.Counter, at time.Time, recent uint64) clickhouse.Args {
 	since := time.Unix(counter.Slot(at.Add(-counter.Window()))*counter.Step(), 0)
 	return clickhouse.Args{"environment": counter.Environment, "since": since, "step": uint32(counter.Step()), "recent": recent}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/monitor"
 	"svc/storage/clickhouse"
 )
 
@@ -21,7 +22,7 @@ const monitorKind = "monitor"
 
 // MonitorState returns the state that results from the checks of a monitor, or the zero state without checks. Callers
 // that arrive while a query is under way share the next one.
-func (db *Store) MonitorState(ctx context.Context, app svc.AppRef, id string) (svc.MonitorState, error) {
+func (db *Store) MonitorState(ctx context.Context, app domain.AppRef, id string) (monitor.State, error) {
 	wanted := &latestCheck{monitor: [2]string{app.String(), id}}
 	err := clickhouse.SharedError(db.latest.Commit(ctx, wanted))
 	return wanted.state, err
@@ -33,7 +34,7 @@ const monitorsAtOnce = 1000
 // latestCheck is one call of MonitorState, with an application and an id, and its result.
 type latestCheck struct {
 	monitor [2]string
-	state   svc.MonitorState
+	state   monitor.State
 }
 
 // loadStates loads the states for several callers.
@@ -57,15 +58,15 @@ func (db *Store) loadStates(ctx context.Context, checks []*latestCheck) error {
 }
 
 // monitorStates returns states by application and id.
-func (db *Store) monitorStates(ctx context.Context, query string, args clickhouse.Args) (map[[2]string]svc.MonitorState, error) {
-	states := map[[2]string]svc.MonitorState{}
+func (db *Store) monitorStates(ctx context.Context, query string, args clickhouse.Args) (map[[2]string]monitor.State, error) {
+	states := map[[2]string]monitor.State{}
 	err := db.conn.ReadFirst(ctx, "loading the latest checks", db.queries[query], args, func(rows driver.Rows) (bool, error) {
-		var app, monitor, status string
+		var app, m, status string
 		var total uint32
-		var state svc.MonitorState
-		err := rows.Scan(&app, &monitor, &state.LastCheckedAt, &status, &state.ConsecutiveFailures, &state.LastError, &total)
-		state.LastStatus, state.LastLatencyMs = svc.MonitorStatus(status), svc.LatencyMs(total)
-		states[[2]string{app, monitor}] = state
+		var state monitor.State
+		err := rows.Scan(&app, &m, &state.LastCheckedAt, &status, &state.ConsecutiveFailures, &state.LastError, &total)
+		state.LastStatus, state.LastLatencyMs = monitor.Status(status), monitor.LatencyMs(total)
+		states[[2]string{app, m}] = state
 		return true, err
 	})
 	return states, err
@@ -73,7 +74,7 @@ func (db *Store) monitorStates(ctx context.Context, query string, args clickhous
 
 // Monitors returns the monitors of an application by id, with the results of their checks until now. With an id it
 // returns only that monitor.
-func (db *Store) Monitors(ctx context.Context, app svc.AppRef, id string, now time.Time) ([]svc.MonitorRow, error) {
+func (db *Store) Monitors(ctx context.Context, app domain.AppRef, id string, now time.Time) ([]monitor.Row, error) {
 	entities, err := db.state.LoadUnder(ctx, monitorKind+"/"+app.String()+"/"+id, monitorKind)
 	if err != nil {
 		return nil, err
@@ -99,14 +100,14 @@ func (db *Store) Monitors(ctx context.Context, app svc.AppRef, id string, now ti
 	if err != nil {
 		return nil, err
 	}
-	out := make([]svc.MonitorRow, 0, len(entities))
+	out := make([]monitor.Row, 0, len(entities))
 	for _, entity := range entities {
-		var row svc.MonitorRow
+		var row monitor.Row
 		if err := json.Unmarshal(entity.Payload, &row.Monitor); err != nil {
 			db.conn.Skipped(entity, err)
 			continue
 		}
-		row.MonitorState = states[[2]string{app.String(), row.ID}]
+		row.State = states[[2]string{app.String(), row.ID}]
 		row.Checks30d, row.Up30d = counted[row.ID].checks, counted[row.ID].up
 		out = append(out, row)
 	}
@@ -114,9 +115,9 @@ func (db *Store) Monitors(ctx context.Context, app svc.AppRef, id string, now ti
 }
 
 // AllMonitors yields every monitor.
-func (db *Store) AllMonitors(ctx context.Context, yield func(svc.StoredMonitor)) error {
-	var entities []svc.Entity
-	var states map[[2]string]svc.MonitorState
+func (db *Store) AllMonitors(ctx context.Context, yield func(monitor.StoredMonitor)) error {
+	var entities []domain.Entity
+	var states map[[2]string]monitor.State
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		entities, err = db.state.LoadKind(ctx, monitorKind)
@@ -130,13 +131,13 @@ func (db *Store) AllMonitors(ctx context.Context, yield func(svc.StoredMonitor))
 		return err
 	}
 	for _, entity := range entities {
-		found := svc.StoredMonitor{Entity: entity}
+		found := monitor.StoredMonitor{Entity: entity}
 		parts := strings.Split(entity.Owner, "/")
 		if err := json.Unmarshal(entity.Payload, &found.Monitor); err != nil || len(parts) != 4 {
 			db.conn.Skipped(entity, err)
 			continue
 		}
-		found.App = svc.AppRef{Org: parts[1], App: parts[2]}
+		found.App = domain.AppRef{Org: parts[1], App: parts[2]}
 		found.State = states[[2]string{found.App.String(), found.Monitor.ID}]
 		yield(found)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/metric"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/metrics"
@@ -17,7 +17,7 @@ func TestQueriesExplain(t *testing.T) {
 	own := maps.Clone(db.queries)
 	maps.DeleteFunc(own, func(name, _ string) bool { return strings.HasPrefix(name, "metrics.") })
 	clickhousetest.Explain(t, db.conn, own, map[string]clickhouse.Args{
-		"":          metrics.LabelArgs([]svc.Label{{Key: "k", Value: "v"}}).With(clickhouse.Args{"environment": uint64(7), "since": now, "until": now}),
+		"":          metrics.LabelArgs([]metric.Label{{Key: "k", Value: "v"}}).With(clickhouse.Args{"environment": uint64(7), "since": now, "until": now}),
 		"alerts":    {"step": uint32(1), "recent": uint64(1), "words": []string{""}, "name": "", "all": false, "width": uint32(60), "level": ""},
 		"checks":    {"app": "", "monitor": "", "apps": []string{""}, "monitors": []string{""}, "buckets": []uint32{0}, "first_page": true, "before": now, "limit": 1},
 		"incidents": {"owner": "", "search": "", "environment": "", "name": "", "limit": 1},

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/backup"
 	"svc/storage/clickhouse/clickhousetest"
@@ -48,20 +48,20 @@ func ask[T any](t testing.TB, db *database.DB, query string) T {
 // entry and an audit row.
 func write(t testing.TB, db *database.DB, sequence uint32) {
 	t.Helper()
-	version := svc.Version{Generation: 1, Sequence: sequence}
-	goal := svc.Entity{Owner: "app/1", Kind: "goal", ID: "g", Version: version, Payload: []byte("{}")}
-	wish := svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(sequence)).UTC()}
-	if err := db.Put(deadline(t), []svc.Entity{goal}, []svc.Wakeup{wish}, svc.Trail{}); err != nil {
+	version := domain.Version{Generation: 1, Sequence: sequence}
+	goal := domain.Entity{Owner: "app/1", Kind: "goal", ID: "g", Version: version, Payload: []byte("{}")}
+	wish := domain.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(sequence)).UTC()}
+	if err := db.Put(deadline(t), []domain.Entity{goal}, []domain.Wakeup{wish}, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
-	entry, err := json.Marshal(svc.LedgerEntry{Sequence: uint64(sequence), Kind: "app.updated"})
+	entry, err := json.Marshal(domain.LedgerEntry{Sequence: uint64(sequence), Kind: "app.updated"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Ledger().Put(deadline(t), []svc.Entity{{Owner: "ledger/acme", Kind: "entry", ID: fmt.Sprint(sequence), Version: version, Payload: entry}}, nil, svc.Trail{}); err != nil {
+	if err := db.Ledger().Put(deadline(t), []domain.Entity{{Owner: "ledger/acme", Kind: "entry", ID: fmt.Sprint(sequence), Version: version, Payload: entry}}, nil, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Append(deadline(t), svc.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(sequence)}); err != nil {
+	if err := db.Append(deadline(t), domain.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(sequence)}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/event"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -28,7 +28,7 @@ func BenchmarkAppend(b *testing.B) {
 	db := open(b)
 	r := clickhousetest.NewReference(10000)
 	const n = 100000
-	rows := make([]svc.EventRow, n)
+	rows := make([]event.Row, n)
 	for i := range rows {
 		rows[i] = *r.Next(time.UnixMilli(1.78e12 + int64(i)/100))
 	}

@@ -3,7 +3,7 @@ package block
 import (
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain/revenue"
 	"svc/storage/clickhouse/columns"
 )
 
@@ -26,7 +26,7 @@ func newBillingBlock() billingBlock {
 
 func (b *billingBlock) rows() int { return len(b.environment) }
 
-func (b *billingBlock) append(row *svc.BillingRow) {
+func (b *billingBlock) append(row *revenue.BillingRow) {
 	b.environment = append(b.environment, row.Environment)
 	b.kind.Append(string(row.Kind))
 	b.subject.Append(row.Subject)

@@ -6,7 +6,11 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
+	"svc/domain/revenue"
 	"svc/storage/clickhouse/columns"
 )
 
@@ -81,7 +85,7 @@ func (b *Block) ownRows() int {
 func (b *Block) Bytes() int { return b.errors.bytes + b.metrics.bytes + b.rest.sum((*Block).Bytes) }
 
 // Add adds rows of every kind.
-func (b *Block) Add(rows *svc.Rows) {
+func (b *Block) Add(rows *ingest.Rows) {
 	if b.rest != nil {
 		b.rest.divide(b, rows)
 		return
@@ -102,16 +106,16 @@ func (b *Block) Add(rows *svc.Rows) {
 }
 
 // AppendMetric adds a metric point.
-func (b *Block) AppendMetric(row *svc.MetricRow) { b.metrics.append(row) }
+func (b *Block) AppendMetric(row *metric.Row) { b.metrics.append(row) }
 
 // AppendBilling adds a billing item.
-func (b *Block) AppendBilling(row *svc.BillingRow) { b.billing.append(row) }
+func (b *Block) AppendBilling(row *revenue.BillingRow) { b.billing.append(row) }
 
 // AppendOccurrence adds an error.
-func (b *Block) AppendOccurrence(row *svc.OccurrenceRow) { b.errors.append(row) }
+func (b *Block) AppendOccurrence(row *occurrence.Row) { b.errors.append(row) }
 
 // Append adds an event.
-func (b *Block) Append(row *svc.EventRow) {
+func (b *Block) Append(row *event.Row) {
 	e := &row.Event
 	b.appendText(e)
 	b.appendWords(e)
@@ -147,7 +151,7 @@ func (b *Block) Append(row *svc.EventRow) {
 
 // sessionNumber returns the number of a row's session. A row without one gets the combination of its visitor and
 // session id, as the store computes it for rows from before threads existed.
-func sessionNumber(row *svc.EventRow) uint64 {
+func sessionNumber(row *event.Row) uint64 {
 	if row.SessionNumber != 0 {
 		return row.SessionNumber
 	}
@@ -168,7 +172,7 @@ func combined(low, high uint64) uint64 {
 }
 
 // originText is what people show of an origin: a JSON array, empty for none.
-func originText(origin *svc.Origin) string {
+func originText(origin *event.Origin) string {
 	if origin == nil {
 		return ""
 	}
@@ -176,7 +180,7 @@ func originText(origin *svc.Origin) string {
 	return string(text)
 }
 
-func (b *Block) appendText(e *svc.Event) {
+func (b *Block) appendText(e *event.Event) {
 	b.id.Append(e.ID)
 	b.url.Append(e.URL)
 	b.title.Append(e.Title)
@@ -188,7 +192,7 @@ func (b *Block) appendText(e *svc.Event) {
 	b.properties.AppendBytes(e.Properties)
 }
 
-func (b *Block) appendWords(e *svc.Event) {
+func (b *Block) appendWords(e *event.Event) {
 	b.name.Append(e.Name)
 	b.path.Append(e.Path)
 	b.referrerDomain.Append(e.ReferrerDomain)
@@ -215,8 +219,8 @@ func (b *Block) appendWords(e *svc.Event) {
 }
 
 // appendClickIDs adds the click identifiers as JSON, or the empty text if all are empty.
-func (b *Block) appendClickIDs(ids *svc.ClickIDs) {
-	if *ids == (svc.ClickIDs{}) {
+func (b *Block) appendClickIDs(ids *event.ClickIDs) {
+	if *ids == (event.ClickIDs{}) {
 		b.clickIDs.Append("")
 		return
 	}

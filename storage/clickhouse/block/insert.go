@@ -20,7 +20,7 @@ import (
 // A block may contain rows of any number of months. The sink bounds them, and a store that refused them would refuse
 // them forever.
 //
-// A refusal that the rows may have caused is [svc.ErrRefused]; [Store.Sift] finds those rows. The other rows are then
+// A refusal that the rows may have caused is [ingest.ErrRefused]; [Store.Sift] finds those rows. The other rows are then
 // inserted with the same token, which completes the first insert.
 //
 // Insert does not change b, and the caller owns it. A block must have less than a million rows; the engine would split

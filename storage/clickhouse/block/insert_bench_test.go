@@ -8,7 +8,7 @@ import (
 
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain/event"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -34,7 +34,7 @@ func newBareColumns() *bareColumns {
 }
 
 // append adds a row to all columns.
-func (c *bareColumns) append(row *svc.EventRow) {
+func (c *bareColumns) append(row *event.Row) {
 	e := &row.Event
 	c.texts[0].Append(e.ID)
 	c.texts[1].Append(e.URL)
@@ -109,7 +109,7 @@ func (c *bareColumns) reset() {
 func BenchmarkClientSide(b *testing.B) {
 	db := open(b)
 	r := clickhousetest.NewReference(10000)
-	rows := make([]svc.EventRow, 50_000)
+	rows := make([]event.Row, 50_000)
 	for i := range rows {
 		rows[i] = *r.Next(time.UnixMilli(1.78e12 + int64(i)/100))
 	}

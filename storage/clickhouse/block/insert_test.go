@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -116,8 +117,8 @@ func TestRowsOfABlockAreCounted(t *testing.T) {
 	b := hourly(t, db, at, 300)
 	for i := range 20 {
 		at := at.Add(time.Duration(i) * time.Hour)
-		b.AppendOccurrence(&svc.OccurrenceRow{EnvironmentNumber: 7, Issue: uint64(i), RetentionDays: 365, Occurrence: svc.Occurrence{ID: fmt.Sprint(i), Ts: at, ReceivedAt: at, Level: svc.LevelError}})
-		b.AppendMetric(&svc.MetricRow{Environment: 7, Name: "latency", Series: uint64(i), Kind: svc.MetricGauge, Ts: at, ReceivedAt: at.Add(time.Hour), RetentionDays: 90, MetricTotals: svc.MetricTotals{Count: 1}})
+		b.AppendOccurrence(&occurrence.Row{EnvironmentNumber: 7, Issue: uint64(i), RetentionDays: 365, Occurrence: occurrence.Occurrence{ID: fmt.Sprint(i), Ts: at, ReceivedAt: at, Level: occurrence.LevelError}})
+		b.AppendMetric(&metric.Row{Environment: 7, Name: "latency", Series: uint64(i), Kind: metric.Gauge, Ts: at, ReceivedAt: at.Add(time.Hour), RetentionDays: 90, Totals: metric.Totals{Count: 1}})
 	}
 	insert(t, db, "other", 2, hourly(t, db, at, 50))
 	for _, step := range []struct {
@@ -143,9 +144,9 @@ func TestInsertBatch(t *testing.T) {
 	for i := range rows {
 		b.Append(&rows[i])
 		at := rows[i].Event.Ts
-		b.AppendOccurrence(&svc.OccurrenceRow{
+		b.AppendOccurrence(&occurrence.Row{
 			EnvironmentNumber: 7, Fingerprint: fmt.Sprint(i), Issue: uint64(i), RetentionDays: 365, TagsJSON: []byte(`{"plan":"pro"}`),
-			Occurrence: svc.Occurrence{ID: fmt.Sprint(i), Ts: at, ReceivedAt: at, Level: svc.LevelError, Name: "E", DistinctID: fmt.Sprint(i % 7)},
+			Occurrence: occurrence.Occurrence{ID: fmt.Sprint(i), Ts: at, ReceivedAt: at, Level: occurrence.LevelError, Name: "E", DistinctID: fmt.Sprint(i % 7)},
 		})
 	}
 	insert(t, db, "1", 5, b)

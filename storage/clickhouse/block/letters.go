@@ -6,7 +6,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/ingest"
 	"svc/storage/clickhouse"
 )
 
@@ -18,12 +18,12 @@ const (
 
 // Park stores dead letters. They are durable when it returns nil. Storing a letter again changes nothing, even after it
 // has ended.
-func (db *Store) Park(ctx context.Context, letters []svc.DeadLetter) error {
+func (db *Store) Park(ctx context.Context, letters []ingest.DeadLetter) error {
 	return db.putLetters(ctx, letters, "", letterWaits)
 }
 
 // EndLetters records the end of dead letters.
-func (db *Store) EndLetters(ctx context.Context, letters []svc.DeadLetter, ids []string, end svc.LetterEnd) error {
+func (db *Store) EndLetters(ctx context.Context, letters []ingest.DeadLetter, ids []string, end ingest.LetterEnd) error {
 	var rows clickhouse.Rows
 	for i := range letters {
 		l := &letters[i]
@@ -34,7 +34,7 @@ func (db *Store) EndLetters(ctx context.Context, letters []svc.DeadLetter, ids [
 	return clickhouse.WriteError("ending dead letters", rows.Send())
 }
 
-func (db *Store) putLetters(ctx context.Context, letters []svc.DeadLetter, ended string, version uint64) error {
+func (db *Store) putLetters(ctx context.Context, letters []ingest.DeadLetter, ended string, version uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
 	var rows clickhouse.Rows
@@ -62,13 +62,13 @@ func letterColumns() []clickhouse.Column {
 }
 
 // CountLetters returns the number of waiting dead letters by environment and kind, in descending order.
-func (db *Store) CountLetters(ctx context.Context) ([]svc.LetterCount, error) {
-	var out []svc.LetterCount
+func (db *Store) CountLetters(ctx context.Context) ([]ingest.LetterCount, error) {
+	var out []ingest.LetterCount
 	err := db.conn.ReadFirst(ctx, "counting dead letters", db.queries["letters.Count"], nil, func(rows driver.Rows) (bool, error) {
-		var c svc.LetterCount
+		var c ingest.LetterCount
 		var kind string
 		err := rows.Scan(&c.Environment, &kind, &c.Letters, &c.Oldest, &c.Newest)
-		c.Kind = svc.LetterKind(kind)
+		c.Kind = ingest.LetterKind(kind)
 		out = append(out, c)
 		return true, err
 	})
@@ -76,14 +76,14 @@ func (db *Store) CountLetters(ctx context.Context) ([]svc.LetterCount, error) {
 }
 
 // ListLetters returns waiting dead letters, newest first, of one environment, or of all if environment is 0.
-func (db *Store) ListLetters(ctx context.Context, environment uint64, limit int) ([]svc.LetterRow, error) {
-	var out []svc.LetterRow
+func (db *Store) ListLetters(ctx context.Context, environment uint64, limit int) ([]ingest.LetterRow, error) {
+	var out []ingest.LetterRow
 	args := clickhouse.Args{"environment": environment, "limit": limit}
 	err := db.conn.ReadFirst(ctx, "listing dead letters", db.queries["letters.List"], args, func(rows driver.Rows) (bool, error) {
-		var l svc.LetterRow
+		var l ingest.LetterRow
 		var kind string
 		err := rows.Scan(&l.ID, &l.Environment, &kind, &l.At, &l.Reason, &l.Bytes)
-		l.Kind = svc.LetterKind(kind)
+		l.Kind = ingest.LetterKind(kind)
 		out = append(out, l)
 		return true, err
 	})
@@ -91,16 +91,16 @@ func (db *Store) ListLetters(ctx context.Context, environment uint64, limit int)
 }
 
 // Letters returns waiting dead letters with their ids, oldest first. It omits letters that do not wait.
-func (db *Store) Letters(ctx context.Context, ids []string) (letters []svc.DeadLetter, found []string, err error) {
+func (db *Store) Letters(ctx context.Context, ids []string) (letters []ingest.DeadLetter, found []string, err error) {
 	err = db.conn.ReadFirst(ctx, "reading dead letters", db.queries["letters.Get"], clickhouse.Args{"ids": ids}, func(rows driver.Rows) (bool, error) {
-		var l svc.DeadLetter
+		var l ingest.DeadLetter
 		var id, kind, payload string
 		var partition uint32
 		var at time.Time
 		if err := rows.Scan(&id, &l.Environment, &kind, &partition, &at, &l.Reason, &payload); err != nil {
 			return false, err
 		}
-		l.Kind, l.Partition, l.At, l.Payload = svc.LetterKind(kind), int(partition), at, []byte(payload)
+		l.Kind, l.Partition, l.At, l.Payload = ingest.LetterKind(kind), int(partition), at, []byte(payload)
 		letters, found = append(letters, l), append(found, id)
 		return true, nil
 	})

@@ -3,7 +3,7 @@ package block
 import (
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain/metric"
 	"svc/storage/clickhouse/columns"
 )
 
@@ -39,7 +39,7 @@ const pointBytes = 96
 
 func (b *metricBlock) rows() int { return len(b.environment) }
 
-func (b *metricBlock) append(row *svc.MetricRow) {
+func (b *metricBlock) append(row *metric.Row) {
 	b.bytes += pointBytes + 16*len(row.Values) + len(row.State)
 	b.environment = append(b.environment, row.Environment)
 	b.series = append(b.series, row.Series)

@@ -3,7 +3,7 @@ package block
 import (
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain/occurrence"
 	"svc/storage/clickhouse/columns"
 )
 
@@ -35,7 +35,7 @@ type occurrenceBlock struct {
 
 func (b *occurrenceBlock) rows() int { return len(b.environment) }
 
-func (b *occurrenceBlock) append(row *svc.OccurrenceRow) {
+func (b *occurrenceBlock) append(row *occurrence.Row) {
 	o := &row.Occurrence
 	b.bytes += row.Bytes()
 	b.environment = append(b.environment, row.EnvironmentNumber)
@@ -65,7 +65,7 @@ func (b *occurrenceBlock) append(row *svc.OccurrenceRow) {
 	b.appendWords(row)
 }
 
-func (b *occurrenceBlock) appendWords(row *svc.OccurrenceRow) {
+func (b *occurrenceBlock) appendWords(row *occurrence.Row) {
 	o := &row.Occurrence
 	b.fingerprint.Append(row.Fingerprint)
 	b.level.Append(string(o.Level))

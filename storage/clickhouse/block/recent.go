@@ -7,7 +7,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/ingest"
+	"svc/domain/metric"
 	"svc/protos"
 	"svc/storage/clickhouse"
 )
@@ -164,11 +165,11 @@ func (db *Store) countOwnArrivals(ctx context.Context, query string, since time.
 
 // Cumulatives calls yield with the last state of every cumulative series that received a point at or after an instant.
 // It ignores the points of one block.
-func (db *Store) Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.CumulativeSeries)) error {
+func (db *Store) Cumulatives(ctx context.Context, since time.Time, exceptBlock uint64, yield func(metric.CumulativeSeries)) error {
 	args := clickhouse.Args{"since": since, "block": exceptBlock}
 	for _, shard := range db.remembered() {
 		err := shard.conn.Stream(ctx, "loading cumulative series", db.queries["state.Cumulatives"], args, func(rows driver.Rows) (bool, error) {
-			var s svc.CumulativeSeries
+			var s metric.CumulativeSeries
 			var state string
 			err := rows.Scan(&s.Environment, &s.Name, &s.Series, &state, &s.SeenAt)
 			s.State = []byte(state)
@@ -209,10 +210,10 @@ func (db *Store) SeriesSince(ctx context.Context, environments []uint64, since t
 
 // RecentTallies calls yield with the last tally of every source that made one since an instant. It ignores the tallies
 // of one block.
-func (db *Store) RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(svc.TallyMark)) error {
+func (db *Store) RecentTallies(ctx context.Context, since time.Time, exceptBlock uint64, yield func(ingest.TallyMark)) error {
 	args := clickhouse.Args{"since": since.UTC(), "block": exceptBlock}
 	return db.conn.Stream(ctx, "loading tallies", db.queries["state.RecentTallies"], args, func(rows driver.Rows) (bool, error) {
-		var mark svc.TallyMark
+		var mark ingest.TallyMark
 		var at time.Time
 		err := rows.Scan(&mark.Source, &mark.Seq, &at)
 		if mark.AtMs = at.UnixMilli(); err == nil {

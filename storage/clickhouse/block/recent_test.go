@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/revenue"
 	"svc/protos"
 )
 
@@ -52,15 +52,15 @@ func TestRecentIDs(t *testing.T) {
 func TestRecentBillings(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	item := func(kind svc.BillingKind, subject, id string, minute int, rate int64) svc.BillingRow {
-		return svc.BillingRow{Environment: 7, Kind: kind, Subject: subject, ID: id, Ts: at, ReceivedAt: at.Add(time.Duration(minute) * time.Minute), Rate: rate}
+	item := func(kind revenue.BillingKind, subject, id string, minute int, rate int64) revenue.BillingRow {
+		return revenue.BillingRow{Environment: 7, Kind: kind, Subject: subject, ID: id, Ts: at, ReceivedAt: at.Add(time.Duration(minute) * time.Minute), Rate: rate}
 	}
-	for number, rows := range map[uint64][]svc.BillingRow{
+	for number, rows := range map[uint64][]revenue.BillingRow{
 		1: {
-			item(svc.BillingPayment, "p1", "p1", 0, 0), item(svc.BillingSubscription, "a", "1", 1, 0), item(svc.BillingRate, "EUR", "USD2026-01-01", 2, 11),
-			item(svc.BillingRate, "EUR", "USD2026-01-01", 3, 12), item(svc.BillingRefund, "old", "old", -90, 0),
+			item(revenue.BillingPayment, "p1", "p1", 0, 0), item(revenue.BillingSubscription, "a", "1", 1, 0), item(revenue.BillingRate, "EUR", "USD2026-01-01", 2, 11),
+			item(revenue.BillingRate, "EUR", "USD2026-01-01", 3, 12), item(revenue.BillingRefund, "old", "old", -90, 0),
 		},
-		2: {item(svc.BillingPayment, "p2", "p2", 4, 0), item(svc.BillingRate, "EUR", "USD2026-01-01", 5, 13)},
+		2: {item(revenue.BillingPayment, "p2", "p2", 4, 0), item(revenue.BillingRate, "EUR", "USD2026-01-01", 5, 13)},
 	} {
 		b := db.NewBlock()
 		for n := range rows {
@@ -72,12 +72,12 @@ func TestRecentBillings(t *testing.T) {
 		subject uint64
 		name    [2]uint64
 	}
-	name := func(kind svc.BillingKind, subject, id string) named {
+	name := func(kind revenue.BillingKind, subject, id string) named {
 		return named{protos.VisitorHash(7, subject), protos.BillingKey(7, string(kind), subject, id)}
 	}
 	got := map[named]int64{}
 	err := db.RecentBillings(deadline(t), at.Add(-time.Hour), 2, 100, func(subject uint64, key [2]uint64, rate int64) { got[named{subject, key}] = rate })
-	want := map[named]int64{name(svc.BillingPayment, "p1", "p1"): 0, name(svc.BillingSubscription, "a", "1"): 0, name(svc.BillingRate, "EUR", "USD2026-01-01"): 12}
+	want := map[named]int64{name(revenue.BillingPayment, "p1", "p1"): 0, name(revenue.BillingSubscription, "a", "1"): 0, name(revenue.BillingRate, "EUR", "USD2026-01-01"): 12}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v (%v)", got, want, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // restBlock holds the rows of a block outside shard 0. Its methods may be called on nil, which is a block without
@@ -19,11 +19,11 @@ type restBlock struct {
 	// blocks are the blocks of the shards after the first.
 	blocks []*Block
 	// places are the shards of the rows of each kind, in the order in which the rows were added.
-	places map[svc.LetterKind][]uint8
+	places map[ingest.LetterKind][]uint8
 }
 
 func newRestBlock(db *Store, home int) *restBlock {
-	r := &restBlock{home: home, shardOf: db.shardOf, places: map[svc.LetterKind][]uint8{}}
+	r := &restBlock{home: home, shardOf: db.shardOf, places: map[ingest.LetterKind][]uint8{}}
 	for _, shard := range db.shards[1:] {
 		r.blocks = append(r.blocks, newBlock(&shard.catalogue))
 	}
@@ -71,23 +71,23 @@ func (r *restBlock) of(first *Block, shard int) *Block {
 
 // divide adds rows to the blocks of their shards. Tallies belong to no environment: they go to the home shard, from
 // which intakes read them.
-func (r *restBlock) divide(first *Block, rows *svc.Rows) {
-	place := func(kind svc.LetterKind, environment uint64) *Block {
+func (r *restBlock) divide(first *Block, rows *ingest.Rows) {
+	place := func(kind ingest.LetterKind, environment uint64) *Block {
 		shard := r.shardOf(environment)
 		r.places[kind] = append(r.places[kind], uint8(shard))
 		return r.of(first, shard)
 	}
 	for i := range rows.Events {
-		place(svc.LetterEvent, rows.Events[i].EnvironmentNumber).Append(&rows.Events[i])
+		place(ingest.LetterEvent, rows.Events[i].EnvironmentNumber).Append(&rows.Events[i])
 	}
 	for i := range rows.Occurrences {
-		place(svc.LetterError, rows.Occurrences[i].EnvironmentNumber).AppendOccurrence(&rows.Occurrences[i])
+		place(ingest.LetterError, rows.Occurrences[i].EnvironmentNumber).AppendOccurrence(&rows.Occurrences[i])
 	}
 	for i := range rows.Points {
-		place(svc.LetterPoint, rows.Points[i].Environment).AppendMetric(&rows.Points[i])
+		place(ingest.LetterPoint, rows.Points[i].Environment).AppendMetric(&rows.Points[i])
 	}
 	for i := range rows.Billings {
-		place(svc.LetterBilling, rows.Billings[i].Environment).AppendBilling(&rows.Billings[i])
+		place(ingest.LetterBilling, rows.Billings[i].Environment).AppendBilling(&rows.Billings[i])
 	}
 	for _, count := range rows.Counts {
 		r.of(first, r.shardOf(count.Environment)).usage.count(count)
@@ -97,7 +97,7 @@ func (r *restBlock) divide(first *Block, rows *svc.Rows) {
 }
 
 // without removes rows by their indexes among all rows of a kind.
-func (r *restBlock) without(first *Block, kind svc.LetterKind, rows []int) {
+func (r *restBlock) without(first *Block, kind ingest.LetterKind, rows []int) {
 	places, at := r.places[kind], make([]int, len(r.blocks)+1)
 	removed := make([][]int, len(at))
 	kept := places[:0:0]
@@ -118,11 +118,11 @@ func (r *restBlock) without(first *Block, kind svc.LetterKind, rows []int) {
 }
 
 // placed converts the indexes of refused rows within a shard to indexes within all shards.
-func (b *Block) placed(shard int, rows []svc.RefusedRow) []svc.RefusedRow {
+func (b *Block) placed(shard int, rows []ingest.RefusedRow) []ingest.RefusedRow {
 	if b.rest == nil {
 		return rows
 	}
-	all := map[svc.LetterKind][]int{}
+	all := map[ingest.LetterKind][]int{}
 	for kind, places := range b.rest.places {
 		for row, of := range places {
 			if int(of) == shard {

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"svc"
+	"svc/domain"
 )
 
 const (
@@ -23,7 +23,7 @@ type RetentionChanges struct {
 	// Owns reports whether this node is the one.
 	Owns func() bool
 	// Apps returns all applications.
-	Apps   func() []svc.Application
+	Apps   func() []domain.Application
 	Now    func() time.Time
 	Logger *slog.Logger
 
@@ -99,7 +99,7 @@ func (c *RetentionChanges) round(ctx context.Context) {
 func (c *RetentionChanges) isNoted(environment uint64, days int) bool {
 	noted, changed := c.noted[environment]
 	if !changed {
-		noted = svc.DefaultRetentionDays
+		noted = domain.DefaultRetentionDays
 	}
 	return noted == days
 }

@@ -6,7 +6,11 @@ import (
 
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/ingest"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
+	"svc/domain/revenue"
 	"svc/storage/clickhouse/columns"
 )
 
@@ -66,7 +70,7 @@ func appendValues[T any](to interface{ Append(value T) }, from interface{ Row(n 
 
 // kindRows are the rows of one kind of a block.
 type kindRows struct {
-	kind svc.LetterKind
+	kind ingest.LetterKind
 	// query inserts the rows, size counts them, columns lists their columns in a block.
 	query   string
 	size    func(b *Block) int
@@ -80,29 +84,29 @@ type kindRows struct {
 func rowKinds() []kindRows {
 	return []kindRows{
 		{
-			svc.LetterEvent, "events.Append", func(b *Block) int { return len(b.environment) }, (*Block).columns, (*Block).encode,
-			func(b *Block) { b.Append(&svc.EventRow{Event: svc.Event{Name: svc.PageView}}) },
+			ingest.LetterEvent, "events.Append", func(b *Block) int { return len(b.environment) }, (*Block).columns, (*Block).encode,
+			func(b *Block) { b.Append(&event.Row{Event: event.Event{Name: event.PageView}}) },
 		},
 		{
-			svc.LetterError, "occurrences.Append", func(b *Block) int { return b.errors.rows() }, func(b *Block) []columns.Column { return b.errors.columns() },
+			ingest.LetterError, "occurrences.Append", func(b *Block) int { return b.errors.rows() }, func(b *Block) []columns.Column { return b.errors.columns() },
 			func(b *Block, number uint64) []byte { return b.errors.encode(number) },
-			func(b *Block) { b.AppendOccurrence(&svc.OccurrenceRow{Occurrence: svc.Occurrence{Name: "Error"}}) },
+			func(b *Block) { b.AppendOccurrence(&occurrence.Row{Occurrence: occurrence.Occurrence{Name: "Error"}}) },
 		},
 		{
-			svc.LetterPoint, "metrics.Append", func(b *Block) int { return b.metrics.rows() }, func(b *Block) []columns.Column { return b.metrics.columns() },
+			ingest.LetterPoint, "metrics.Append", func(b *Block) int { return b.metrics.rows() }, func(b *Block) []columns.Column { return b.metrics.columns() },
 			func(b *Block, number uint64) []byte { return b.metrics.encode(number) },
-			func(b *Block) { b.AppendMetric(&svc.MetricRow{Name: "metric", Kind: svc.MetricCounter}) },
+			func(b *Block) { b.AppendMetric(&metric.Row{Name: "metric", Kind: metric.Counter}) },
 		},
 		{
-			svc.LetterBilling, "billing.Append", func(b *Block) int { return b.billing.rows() }, func(b *Block) []columns.Column { return b.billing.columns() },
+			ingest.LetterBilling, "billing.Append", func(b *Block) int { return b.billing.rows() }, func(b *Block) []columns.Column { return b.billing.columns() },
 			func(b *Block, number uint64) []byte { return b.billing.encode(number) },
-			func(b *Block) { b.AppendBilling(&svc.BillingRow{Kind: svc.BillingSubscription}) },
+			func(b *Block) { b.AppendBilling(&revenue.BillingRow{Kind: revenue.BillingSubscription}) },
 		},
 	}
 }
 
 // Without removes rows from the block, by their indexes among the rows of a kind, in any order.
-func (b *Block) Without(kind svc.LetterKind, rows []int) {
+func (b *Block) Without(kind ingest.LetterKind, rows []int) {
 	if b.rest != nil {
 		b.rest.without(b, kind, rows)
 		return
@@ -111,7 +115,7 @@ func (b *Block) Without(kind svc.LetterKind, rows []int) {
 }
 
 // remove removes rows of one shard.
-func (b *Block) remove(kind svc.LetterKind, rows []int) {
+func (b *Block) remove(kind ingest.LetterKind, rows []int) {
 	for _, k := range rowKinds() {
 		if k.kind != kind {
 			continue

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain/ingest"
 )
 
 // search finds the rows of one kind in a block that a trial refuses.
@@ -27,7 +27,7 @@ type piece struct {
 }
 
 // run returns the refused rows. It returns none if the trial refuses plain rows or accepts all rows.
-func (s *search) run(ctx context.Context) (out []svc.RefusedRow, err error) {
+func (s *search) run(ctx context.Context) (out []ingest.RefusedRow, err error) {
 	plain := newPlainBlock()
 	s.kind.plain(plain)
 	if taken, err := s.trial.insert(ctx, plain, s.kind); err != nil || !taken {
@@ -109,7 +109,7 @@ func (s *search) border(rows []int) int {
 }
 
 // divide halves a refused piece, largest parts first, until only single rows or no trials are left.
-func (s *search) divide(ctx context.Context, refused piece) (out []svc.RefusedRow, err error) {
+func (s *search) divide(ctx context.Context, refused piece) (out []ingest.RefusedRow, err error) {
 	queue := []piece{refused}
 	for len(queue) > 0 {
 		next := queue[0]
@@ -135,7 +135,7 @@ func (s *search) divide(ctx context.Context, refused piece) (out []svc.RefusedRo
 
 // confirm tries the rows without the refused ones. The remaining rows may include rows that are refused only together
 // with others. confirm then refuses the second half of the rest, until the trial accepts the rest.
-func (s *search) confirm(ctx context.Context, rows []int, out []svc.RefusedRow) ([]svc.RefusedRow, error) {
+func (s *search) confirm(ctx context.Context, rows []int, out []ingest.RefusedRow) ([]ingest.RefusedRow, error) {
 	refused := make(map[int]bool, len(out))
 	for _, row := range out {
 		refused[row.Row] = true
@@ -153,9 +153,9 @@ func (s *search) confirm(ctx context.Context, rows []int, out []svc.RefusedRow) 
 }
 
 // refuse adds the rows of a piece to the refused rows.
-func (s *search) refuse(out []svc.RefusedRow, refused piece) []svc.RefusedRow {
+func (s *search) refuse(out []ingest.RefusedRow, refused piece) []ingest.RefusedRow {
 	for _, row := range refused.rows {
-		out = append(out, svc.RefusedRow{Kind: s.kind.kind, Row: row, Reason: refused.reason})
+		out = append(out, ingest.RefusedRow{Kind: s.kind.kind, Row: row, Reason: refused.reason})
 	}
 	return out
 }

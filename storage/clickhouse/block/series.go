@@ -7,7 +7,7 @@ import (
 
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain/metric"
 	"svc/storage/clickhouse/columns"
 )
 
@@ -28,13 +28,13 @@ type seriesNotes struct {
 
 // seriesNote is the last row that this process wrote to the catalogue for a series.
 type seriesNote struct {
-	kind svc.MetricKind
+	kind metric.Kind
 	unit string
 	tsMs int64
 }
 
 // has reports whether the catalogue already has the data of a point about its series.
-func (n *seriesNotes) has(row *svc.MetricRow, ts int64) bool {
+func (n *seriesNotes) has(row *metric.Row, ts int64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	told, known := n.of[row.Series]
@@ -54,7 +54,7 @@ func (n *seriesNotes) put(series proto.ColUInt64, notes []seriesNote) {
 			n.of[series[i]] = told
 			continue
 		}
-		n.of[series[i]] = seriesNote{svc.MetricKind(strings.Clone(string(note.kind))), strings.Clone(note.unit), note.tsMs}
+		n.of[series[i]] = seriesNote{metric.Kind(strings.Clone(string(note.kind))), strings.Clone(note.unit), note.tsMs}
 	}
 }
 
@@ -92,7 +92,7 @@ func newSeriesBlock(stored *seriesNotes) seriesBlock {
 }
 
 // note adds a point to the row of its series.
-func (s *seriesBlock) note(row *svc.MetricRow, ts int64) {
+func (s *seriesBlock) note(row *metric.Row, ts int64) {
 	at, known := s.at[row.Series]
 	if !known {
 		at = s.place(row, ts)
@@ -104,7 +104,7 @@ func (s *seriesBlock) note(row *svc.MetricRow, ts int64) {
 
 // place returns the row of a series: its own row, or the first row of the metric if the catalogue already has the
 // series.
-func (s *seriesBlock) place(row *svc.MetricRow, ts int64) int {
+func (s *seriesBlock) place(row *metric.Row, ts int64) int {
 	metric := metricKey{row.Environment, row.Name}
 	if first, begun := s.first[metric]; !begun {
 		s.first[metric] = len(s.series)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/metric"
 )
 
 // TestSeriesAreToldOnce checks that blocks contain only series that are new, have another unit, or have not been
@@ -20,9 +20,9 @@ func TestSeriesAreToldOnce(t *testing.T) {
 		block.Reset()
 		for n, one := range series {
 			at := seriesNow.Add(back + time.Duration(n)*time.Second)
-			block.AppendMetric(&svc.MetricRow{
-				Environment: 9, Name: "requests", Series: one, Kind: svc.MetricCounter, Unit: unit, Ts: at, ReceivedAt: at, RetentionDays: 90,
-				MetricTotals: svc.MetricTotals{Count: 1, Sum: 1, Min: 1, Max: 1},
+			block.AppendMetric(&metric.Row{
+				Environment: 9, Name: "requests", Series: one, Kind: metric.Counter, Unit: unit, Ts: at, ReceivedAt: at, RetentionDays: 90,
+				Totals: metric.Totals{Count: 1, Sum: 1, Min: 1, Max: 1},
 			})
 		}
 		told = slices.Clone(block.metrics.seen.series)

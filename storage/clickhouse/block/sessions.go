@@ -7,7 +7,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 	"svc/storage/clickhouse"
 )
@@ -16,7 +16,7 @@ import (
 // with the names of sessions that received their last event between an instant and that span. Rows carry their session,
 // so it reads only the rows of that time, span by span, newest first. It may yield a session several times. Beyond the
 // limits it omits the oldest spans.
-func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(svc.OpenSession), ended func(svc.SessionName)) error {
+func (db *Store) Sessions(ctx context.Context, q event.SessionsQuery, open func(event.OpenSession), ended func(event.SessionName)) error {
 	spans, err := db.countArrivals(ctx, "state.Arrivals", q.Since, q.ExceptBlock)
 	if err != nil || len(spans) == 0 {
 		return err
@@ -42,10 +42,10 @@ func (db *Store) Sessions(ctx context.Context, q svc.SessionsQuery, open func(sv
 }
 
 // openSessions yields the sessions of a span of time, from their rows in it.
-func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(svc.OpenSession)) (found int, err error) {
+func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(event.OpenSession)) (found int, err error) {
 	args := clickhouse.Args{"since": span.from, "until": span.to, "block": exceptBlock}
 	err = span.shard.conn.Stream(ctx, "loading sessions", db.queries["state.Sessions"], args, func(rows driver.Rows) (bool, error) {
-		var s svc.OpenSession
+		var s event.OpenSession
 		var environment, visitor uint64
 		var deeds uint8
 		var clickIDs string
@@ -58,7 +58,7 @@ func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock ui
 		if err != nil {
 			return false, fmt.Errorf("decoding a session: %w", err)
 		}
-		s.Deeds = svc.SessionDeeds(deeds)
+		s.Deeds = event.SessionDeeds(deeds)
 		nameThread(&s.SessionName, environment, visitor)
 		found++
 		yield(s)
@@ -68,11 +68,11 @@ func (db *Store) openSessions(ctx context.Context, span arrivals, exceptBlock ui
 }
 
 // endedSessions yields the names of the sessions of a span of time.
-func (db *Store) endedSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(svc.SessionName)) (found int, err error) {
+func (db *Store) endedSessions(ctx context.Context, span arrivals, exceptBlock uint64, yield func(event.SessionName)) (found int, err error) {
 	args := clickhouse.Args{"since": span.from, "until": span.to, "block": exceptBlock}
 	err = span.shard.conn.Stream(ctx, "loading the names of sessions", db.queries["state.EndedSessions"], args, func(rows driver.Rows) (bool, error) {
 		var environment, visitor uint64
-		var name svc.SessionName
+		var name event.SessionName
 		if err := rows.Scan(&environment, &name.Thread, &visitor, &name.Life, &name.Bot, &name.Number, &name.Hash); err != nil {
 			return false, fmt.Errorf("decoding the name of a session: %w", err)
 		}
@@ -86,7 +86,7 @@ func (db *Store) endedSessions(ctx context.Context, span arrivals, exceptBlock u
 
 // nameThread completes the name of a session. A session from before threads existed belongs to the thread of its
 // visitor, and is identified by the hash of its id.
-func nameThread(name *svc.SessionName, environment, visitor uint64) {
+func nameThread(name *event.SessionName, environment, visitor uint64) {
 	if name.Thread != 0 {
 		name.Hash = 0
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain/event"
 	"svc/protos"
 	"svc/storage/clickhouse"
 )
@@ -18,8 +18,8 @@ import (
 // history is the rows of sessions in the order of their arrival, with the state of each session in an intake after each
 // row.
 type history struct {
-	rows     []svc.EventRow
-	sessions map[string]*svc.OpenSession
+	rows     []event.Row
+	sessions map[string]*event.OpenSession
 }
 
 // arrive adds an event of a session. It begins the session if that is unknown.
@@ -27,22 +27,22 @@ func (h *history) arrive(id string, bot bool, at, ts time.Time, name string, eng
 	key := fmt.Sprint(id, bot)
 	session := h.sessions[key]
 	if session == nil {
-		session = &svc.OpenSession{HeardMs: at.UnixMilli(), Counted: city.CH64([]byte("u " + id)), Known: city.CH64([]byte("u " + id))}
-		session.SessionName = svc.SessionName{Thread: protos.Thread(7, id, "", ""), Bot: bot, Number: uint64(1000 + len(h.sessions))}
-		session.Session = svc.Session{ID: id, Started: ts.UnixMilli(), First: ts.UnixMilli(), Last: ts.UnixMilli()}
-		session.Origin = svc.Origin{Referrer: "https://" + id, Attribution: svc.Attribution{Source: id, Medium: "m", UTMCampaign: "c " + id, ClickIDs: svc.ClickIDs{GCLID: "g " + id}}}
+		session = &event.OpenSession{HeardMs: at.UnixMilli(), Counted: city.CH64([]byte("u " + id)), Known: city.CH64([]byte("u " + id))}
+		session.SessionName = event.SessionName{Thread: protos.Thread(7, id, "", ""), Bot: bot, Number: uint64(1000 + len(h.sessions))}
+		session.Session = event.Session{ID: id, Started: ts.UnixMilli(), First: ts.UnixMilli(), Last: ts.UnixMilli()}
+		session.Origin = event.Origin{Referrer: "https://" + id, Attribution: event.Attribution{Source: id, Medium: "m", UTMCampaign: "c " + id, ClickIDs: event.ClickIDs{GCLID: "g " + id}}}
 		h.sessions[key] = session
 	}
-	delta := session.Add(svc.SessionStep{TsMs: ts.UnixMilli(), Pageview: svc.IsPageview(name), Interactive: svc.IsInteractive(name), Identity: svc.IsIdentity(name), EngagedMs: engaged})
+	delta := session.Add(event.SessionStep{TsMs: ts.UnixMilli(), Pageview: event.IsPageview(name), Interactive: event.IsInteractive(name), Identity: event.IsIdentity(name), EngagedMs: engaged})
 	session.HeardMs = at.UnixMilli()
 	eventID := fmt.Sprint(len(h.rows))
-	entry := svc.SessionEntry{TsMs: ts.UnixMilli(), Tie: city.CH64([]byte(eventID)), Owner: city.CH64([]byte("u " + id))}
-	inside := svc.IsIdentity(name) || session.Entry != (svc.SessionEntry{}) && !entry.Before(session.Entry)
+	entry := event.SessionEntry{TsMs: ts.UnixMilli(), Tie: city.CH64([]byte(eventID)), Owner: city.CH64([]byte("u " + id))}
+	inside := event.IsIdentity(name) || session.Entry != (event.SessionEntry{}) && !entry.Before(session.Entry)
 	if !inside {
 		session.Entry = entry
 	}
-	h.rows = append(h.rows, svc.EventRow{
-		Event: svc.Event{
+	h.rows = append(h.rows, event.Row{
+		Event: event.Event{
 			ID: eventID, Name: name, Ts: ts, ReceivedAt: at, DistinctID: "u " + id, SessionID: id, IsBot: bot,
 			Attribution: session.Origin.Attribution, Referrer: session.Origin.Referrer,
 		},
@@ -52,13 +52,13 @@ func (h *history) arrive(id string, bot bool, at, ts time.Time, name string, eng
 }
 
 // randomHistory returns sessions of one or several events that arrive in a random order over hours.
-func randomHistory(seed uint64, begin time.Time) (h history, states []map[string]svc.OpenSession) {
+func randomHistory(seed uint64, begin time.Time) (h history, states []map[string]event.OpenSession) {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	h.sessions = map[string]*svc.OpenSession{}
+	h.sessions = map[string]*event.OpenSession{}
 	for n := range 600 {
 		at := begin.Add(time.Duration(n) * time.Minute)
 		if n%50 == 0 {
-			state := map[string]svc.OpenSession{}
+			state := map[string]event.OpenSession{}
 			for key, session := range h.sessions {
 				state[key] = *session
 			}
@@ -66,7 +66,7 @@ func randomHistory(seed uint64, begin time.Time) (h history, states []map[string
 		}
 		id := fmt.Sprint("s", n/20+rng.IntN(4))
 		ts := at.Add(-time.Duration(rng.IntN(90)) * time.Minute)
-		name := []string{svc.PageView, svc.PageView, "click", svc.EngagementName, svc.IdentifyEvent}[rng.IntN(5)]
+		name := []string{event.PageView, event.PageView, "click", event.EngagementName, event.IdentifyEvent}[rng.IntN(5)]
 		h.arrive(id, rng.IntN(8) == 0, at, ts, name, int64(rng.IntN(2)*rng.IntN(9000)))
 	}
 	return h, states
@@ -83,14 +83,14 @@ func TestSessions(t *testing.T) {
 	for block, state := range states {
 		if block > 0 {
 			var last time.Time
-			got := map[string]svc.OpenSession{}
+			got := map[string]event.OpenSession{}
 			for _, row := range h.rows[:50*block] {
 				last = row.ReceivedAt
 			}
-			query := svc.SessionsQuery{Since: begin, Within: within, ExceptBlock: uint64(block + 1), Open: 1000, Ended: 1000}
+			query := event.SessionsQuery{Since: begin, Within: within, ExceptBlock: uint64(block + 1), Open: 1000, Ended: 1000}
 			read := func() {
 				t.Helper()
-				err := db.Sessions(deadline(t), query, func(s svc.OpenSession) { got[fmt.Sprint(s.ID, s.Bot)] = s }, func(svc.SessionName) {})
+				err := db.Sessions(deadline(t), query, func(s event.OpenSession) { got[fmt.Sprint(s.ID, s.Bot)] = s }, func(event.SessionName) {})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -100,8 +100,8 @@ func TestSessions(t *testing.T) {
 				if want.HeardMs <= last.Add(-within).UnixMilli() {
 					continue
 				}
-				if got[key].Entry == (svc.SessionEntry{}) { // its entry arrived before the span
-					want.Entry = svc.SessionEntry{}
+				if got[key].Entry == (event.SessionEntry{}) { // its entry arrived before the span
+					want.Entry = event.SessionEntry{}
 				} else {
 					entered++
 				}
@@ -127,14 +127,14 @@ func TestSessionsReadWhatArrivedLately(t *testing.T) {
 	db := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for block := range 10 {
-		h := history{sessions: map[string]*svc.OpenSession{}}
+		h := history{sessions: map[string]*event.OpenSession{}}
 		b := db.NewBlock()
 		for n := range 20_000 {
 			at := now.Add(-time.Duration(10-block) * time.Hour)
-			h.arrive(fmt.Sprint("old", n/4), false, at, at.AddDate(0, 0, -n%300), svc.PageView, 0)
+			h.arrive(fmt.Sprint("old", n/4), false, at, at.AddDate(0, 0, -n%300), event.PageView, 0)
 		}
 		if block == 9 {
-			h.arrive("old1", false, now, now.AddDate(0, 0, -300), svc.PageView, 0)
+			h.arrive("old1", false, now, now.AddDate(0, 0, -300), event.PageView, 0)
 		}
 		for n := range h.rows {
 			b.Append(&h.rows[n])
@@ -159,25 +159,25 @@ func TestSessionsOfRowsFromBefore(t *testing.T) {
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	b := db.NewBlock()
 	for n, source := range []string{"direct", "news", "direct"} {
-		b.Append(&svc.EventRow{
-			Event: svc.Event{
-				ID: fmt.Sprint(n), Name: svc.PageView, Ts: at.Add(time.Duration((n+2)%3) * time.Minute), ReceivedAt: at, DistinctID: "u", SessionID: "s",
-				Attribution: svc.Attribution{Source: source},
+		b.Append(&event.Row{
+			Event: event.Event{
+				ID: fmt.Sprint(n), Name: event.PageView, Ts: at.Add(time.Duration((n+2)%3) * time.Minute), ReceivedAt: at, DistinctID: "u", SessionID: "s",
+				Attribution: event.Attribution{Source: source},
 			},
 			EnvironmentNumber: 7, SessionStartedMs: at.Add(2 * time.Minute).UnixMilli(), EngagedMs: 3, RetentionDays: 3650,
 		})
 	}
 	insert(t, db, "1", 1, b)
-	want := svc.OpenSession{
-		Session: svc.Session{
+	want := event.OpenSession{
+		Session: event.Session{
 			ID: "s", Started: at.Add(2 * time.Minute).UnixMilli(), First: at.UnixMilli(), Last: at.Add(2 * time.Minute).UnixMilli(), EngagedMs: 9,
-			Deeds: svc.OnePageview | svc.MorePageviews,
+			Deeds: event.OnePageview | event.MorePageviews,
 		},
-		SessionName: svc.SessionName{Thread: protos.VisitorHash(7, "u"), Hash: protos.SessionHash("s")}, Counted: city.CH64([]byte("u")), Known: city.CH64([]byte("u")),
-		Entry: svc.SessionEntry{TsMs: at.UnixMilli(), Tie: city.CH64([]byte("1")), Owner: city.CH64([]byte("u"))}, Origin: svc.Origin{Attribution: svc.Attribution{Source: "news"}}, HeardMs: at.UnixMilli(),
+		SessionName: event.SessionName{Thread: protos.VisitorHash(7, "u"), Hash: protos.SessionHash("s")}, Counted: city.CH64([]byte("u")), Known: city.CH64([]byte("u")),
+		Entry: event.SessionEntry{TsMs: at.UnixMilli(), Tie: city.CH64([]byte("1")), Owner: city.CH64([]byte("u"))}, Origin: event.Origin{Attribution: event.Attribution{Source: "news"}}, HeardMs: at.UnixMilli(),
 	}
-	var got []svc.OpenSession
-	err := db.Sessions(deadline(t), svc.SessionsQuery{Since: at, Within: time.Hour, Open: 10}, func(s svc.OpenSession) { got = append(got, s) }, func(svc.SessionName) {})
+	var got []event.OpenSession
+	err := db.Sessions(deadline(t), event.SessionsQuery{Since: at, Within: time.Hour, Open: 10}, func(s event.OpenSession) { got = append(got, s) }, func(event.SessionName) {})
 	for i := range got {
 		got[i].Number = 0
 	}

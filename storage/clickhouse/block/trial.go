@@ -12,7 +12,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/ingest"
 	"svc/storage/clickhouse"
 )
 
@@ -44,8 +44,8 @@ const (
 //
 // A store that refuses plain rows, or accepts all rows in the trial, has a problem of its own. Sift then returns no
 // rows.
-func (db *Store) Sift(ctx context.Context, number uint64, b *Block) ([]svc.RefusedRow, error) {
-	var refused []svc.RefusedRow
+func (db *Store) Sift(ctx context.Context, number uint64, b *Block) ([]ingest.RefusedRow, error) {
+	var refused []ingest.RefusedRow
 	for shard, part := range b.parts() {
 		if part.ownRows() == 0 {
 			continue
@@ -60,7 +60,7 @@ func (db *Store) Sift(ctx context.Context, number uint64, b *Block) ([]svc.Refus
 }
 
 // sift is Sift for one shard. It also returns the number of trial inserts.
-func (db *Store) sift(ctx context.Context, number uint64, b *Block) (refused []svc.RefusedRow, inserts int, err error) {
+func (db *Store) sift(ctx context.Context, number uint64, b *Block) (refused []ingest.RefusedRow, inserts int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	// Tables without storage are filled in a tenth of the time, and refuse the rows that constraints and views refuse.
@@ -75,7 +75,7 @@ func (db *Store) sift(ctx context.Context, number uint64, b *Block) (refused []s
 }
 
 // siftIn is sift in tables with or without storage.
-func (db *Store) siftIn(ctx context.Context, number uint64, b *Block, storing bool) (refused []svc.RefusedRow, inserts int, err error) {
+func (db *Store) siftIn(ctx context.Context, number uint64, b *Block, storing bool) (refused []ingest.RefusedRow, inserts int, err error) {
 	t, err := db.openTrial(ctx, number, storing)
 	if err != nil {
 		return nil, 0, errors.Join(fmt.Errorf("preparing to try rows: %w", err), t.close(ctx))

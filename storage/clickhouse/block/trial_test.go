@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/ingest"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -51,7 +53,7 @@ func TestRefusedRowsAreFoundAndTheRestIsStoredOnce(t *testing.T) {
 				exec(t, db, statement)
 			}
 			err := db.Insert(deadline(t), "block-x", 5, b)
-			if !errors.Is(err, svc.ErrRefused) {
+			if !errors.Is(err, ingest.ErrRefused) {
 				t.Fatalf("inserting: %v", err)
 			}
 			t.Logf("after the refusal: %v", stored(t, db))
@@ -63,14 +65,14 @@ func TestRefusedRowsAreFoundAndTheRestIsStoredOnce(t *testing.T) {
 			t.Logf("sifting took %s", time.Since(began))
 			var found []int
 			for _, r := range refused {
-				if found = append(found, r.Row); r.Kind != svc.LetterEvent || r.Reason == "" {
+				if found = append(found, r.Row); r.Kind != ingest.LetterEvent || r.Reason == "" {
 					t.Errorf("refused: %+v", r)
 				}
 			}
 			if slices.Sort(found); !slices.Equal(found, bad) {
 				t.Fatalf("rows %v are refused, want %v", found, bad)
 			}
-			b.Without(svc.LetterEvent, found)
+			b.Without(ingest.LetterEvent, found)
 			for range 2 {
 				insert(t, db, "block-x", 5, b)
 				if n := ask[uint64](t, db, "SELECT count() FROM events WHERE path != '/poison'"); n != 297 {
@@ -98,20 +100,20 @@ func TestRefusedRowsAreFoundAndTheRestIsStoredOnce(t *testing.T) {
 // TestRowsAreTakenOut removes rows of every kind from a block and compares it with a block that never had them.
 func TestRowsAreTakenOut(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()[:60]
-	occurrences := []svc.OccurrenceRow{{Issue: 1, Fingerprint: "a"}, {Issue: 2, Fingerprint: "b"}, {Issue: 3, Fingerprint: "c"}}
-	points := []svc.MetricRow{{Name: "a", ID: "1", Values: []float64{1, 2}, Weights: []uint64{3, 4}}, {Name: "b", ID: "2"}, {Name: "c", ID: "3", Values: []float64{5}, Weights: []uint64{6}}}
+	occurrences := []occurrence.Row{{Issue: 1, Fingerprint: "a"}, {Issue: 2, Fingerprint: "b"}, {Issue: 3, Fingerprint: "c"}}
+	points := []metric.Row{{Name: "a", ID: "1", Values: []float64{1, 2}, Weights: []uint64{3, 4}}, {Name: "b", ID: "2"}, {Name: "c", ID: "3", Values: []float64{5}, Weights: []uint64{6}}}
 	whole, rest := db.NewBlock(), db.NewBlock()
-	out := map[svc.LetterKind][]int{svc.LetterEvent: {59, 0, 7, 8}, svc.LetterError: {1}, svc.LetterPoint: {0}}
+	out := map[ingest.LetterKind][]int{ingest.LetterEvent: {59, 0, 7, 8}, ingest.LetterError: {1}, ingest.LetterPoint: {0}}
 	for n := range rows {
-		if whole.Append(&rows[n]); !slices.Contains(out[svc.LetterEvent], n) {
+		if whole.Append(&rows[n]); !slices.Contains(out[ingest.LetterEvent], n) {
 			rest.Append(&rows[n])
 		}
 	}
 	for n := range occurrences {
-		if whole.AppendOccurrence(&occurrences[n]); !slices.Contains(out[svc.LetterError], n) {
+		if whole.AppendOccurrence(&occurrences[n]); !slices.Contains(out[ingest.LetterError], n) {
 			rest.AppendOccurrence(&occurrences[n])
 		}
-		if whole.AppendMetric(&points[n]); !slices.Contains(out[svc.LetterPoint], n) {
+		if whole.AppendMetric(&points[n]); !slices.Contains(out[ingest.LetterPoint], n) {
 			rest.AppendMetric(&points[n])
 		}
 	}
@@ -132,7 +134,7 @@ func TestAStoreThatRefusesPlainRowsIsToBlameItself(t *testing.T) {
 	db := open(t)
 	b, _ := poisoned(t, db)
 	exec(t, db, "ALTER TABLE events ADD CONSTRAINT trap CHECK environment > 1000")
-	if err := db.Insert(deadline(t), "block-x", 5, b); !errors.Is(err, svc.ErrRefused) {
+	if err := db.Insert(deadline(t), "block-x", 5, b); !errors.Is(err, ingest.ErrRefused) {
 		t.Fatalf("inserting: %v", err)
 	}
 	if refused, err := db.Sift(deadline(t), 5, b); err != nil || len(refused) != 0 {
@@ -144,9 +146,9 @@ func TestAStoreThatRefusesPlainRowsIsToBlameItself(t *testing.T) {
 func TestLettersWaitUntilTheyEnd(t *testing.T) {
 	db := open(t)
 	now := time.Now().Truncate(time.Millisecond).UTC()
-	letters := []svc.DeadLetter{
-		{Block: 9, Partition: 1, Offset: 5, Item: 0, Kind: svc.LetterEvent, Environment: 7, At: now, Reason: "r", Payload: []byte{1, 2, 0xff}},
-		{Block: 9, Partition: 1, Offset: 5, Item: 1, Kind: svc.LetterEvent, Environment: 8, At: now.Add(time.Second), Reason: "r", Payload: []byte{3}},
+	letters := []ingest.DeadLetter{
+		{Block: 9, Partition: 1, Offset: 5, Item: 0, Kind: ingest.LetterEvent, Environment: 7, At: now, Reason: "r", Payload: []byte{1, 2, 0xff}},
+		{Block: 9, Partition: 1, Offset: 5, Item: 1, Kind: ingest.LetterEvent, Environment: 8, At: now.Add(time.Second), Reason: "r", Payload: []byte{3}},
 	}
 	for range 2 {
 		if err := db.Park(deadline(t), letters); err != nil {
@@ -160,7 +162,7 @@ func TestLettersWaitUntilTheyEnd(t *testing.T) {
 	if err != nil || len(found) != 1 || string(found[0].Payload) != string(letters[0].Payload) || found[0].Partition != 1 || !found[0].At.Equal(now) {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if err := db.EndLetters(deadline(t), found, ids, svc.LetterReplayed); err != nil {
+	if err := db.EndLetters(deadline(t), found, ids, ingest.LetterReplayed); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Park(deadline(t), letters); err != nil {

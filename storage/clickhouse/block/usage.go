@@ -7,14 +7,14 @@ import (
 
 	"github.com/ClickHouse/ch-go/proto"
 
-	"svc"
+	"svc/domain/ingest"
 	"svc/storage/clickhouse/columns"
 )
 
 // usageBlock holds the counts of the items of a block by their fate, one for each key, and its tallies.
 type usageBlock struct {
-	counts  map[svc.UsageKey]svc.UsageCount
-	tallies []svc.TallyMark
+	counts  map[ingest.UsageKey]ingest.UsageCount
+	tallies []ingest.TallyMark
 
 	environment        proto.ColUInt64
 	day                proto.ColUInt16
@@ -30,16 +30,16 @@ type usageBlock struct {
 }
 
 // add adds the counts and the tallies of rows.
-func (u *usageBlock) add(rows *svc.Rows) {
+func (u *usageBlock) add(rows *ingest.Rows) {
 	for _, one := range rows.Counts {
 		u.count(one)
 	}
 	u.tallies = append(u.tallies, rows.Tallies...)
 }
 
-func (u *usageBlock) count(one svc.UsageCount) {
+func (u *usageBlock) count(one ingest.UsageCount) {
 	if u.counts == nil {
-		u.counts = map[svc.UsageKey]svc.UsageCount{}
+		u.counts = map[ingest.UsageKey]ingest.UsageCount{}
 	}
 	if known, there := u.counts[one.UsageKey]; there {
 		one.Items += known.Items
@@ -50,23 +50,23 @@ func (u *usageBlock) count(one svc.UsageCount) {
 }
 
 // refuse moves rows that are about to leave the block from the stored items to the dead letters.
-func (u *usageBlock) refuse(kind svc.LetterKind, b *Block, rows []int) {
+func (u *usageBlock) refuse(kind ingest.LetterKind, b *Block, rows []int) {
 	environments, received := b.environment, b.receivedAt
 	switch kind {
-	case svc.LetterError:
+	case ingest.LetterError:
 		environments, received = b.errors.environment, b.errors.receivedAt
-	case svc.LetterPoint:
+	case ingest.LetterPoint:
 		environments, received = b.metrics.environment, b.metrics.receivedAt
-	case svc.LetterBilling:
+	case ingest.LetterBilling:
 		environments, received = b.billing.environment, b.billing.receivedAt
-	case svc.LetterEvent, svc.LetterRecord:
+	case ingest.LetterEvent, ingest.LetterRecord:
 	}
 	for _, row := range rows {
-		one := svc.UsageCount{UsageKey: svc.UsageKey{
-			Environment: environments[row], Day: svc.DayOf(received[row]), Signal: svc.LetterSignal(kind), Fate: svc.FateStored,
+		one := ingest.UsageCount{UsageKey: ingest.UsageKey{
+			Environment: environments[row], Day: ingest.DayOf(received[row]), Signal: ingest.LetterSignal(kind), Fate: ingest.FateStored,
 		}, Items: -1}
 		u.count(one)
-		one.Fate, one.Items = svc.FateDeadLetter, 1
+		one.Fate, one.Items = ingest.FateDeadLetter, 1
 		u.count(one)
 	}
 }
@@ -104,7 +104,7 @@ func (u *usageBlock) encodeCounts() []byte {
 
 func dateOf(day int64) uint16 { return uint16(min(max(day, 0), lastDate)) }
 
-func compareUsage(a, b svc.UsageKey) int {
+func compareUsage(a, b ingest.UsageKey) int {
 	return cmp.Or(
 		cmp.Compare(a.Environment, b.Environment), cmp.Compare(a.Day, b.Day), cmp.Compare(a.Signal, b.Signal),
 		cmp.Compare(a.Fate, b.Fate), cmp.Compare(a.Code, b.Code),

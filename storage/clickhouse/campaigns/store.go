@@ -9,7 +9,7 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain/campaign"
 	"svc/storage/clickhouse"
 )
 
@@ -32,7 +32,7 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 }
 
 // expiry returns the day on which the rows of a campaign expire.
-func expiry(campaign *svc.Mailing) time.Time {
+func expiry(campaign *campaign.Mailing) time.Time {
 	return campaign.StartedAt.UTC().Truncate(24*time.Hour).AddDate(0, 0, campaign.RetentionDays+1)
 }
 
@@ -51,7 +51,7 @@ func (db *Store) insert(ctx context.Context, what, token string, add func(ctx co
 }
 
 // AppendRecipients adds a page of an audience.
-func (db *Store) AppendRecipients(ctx context.Context, campaign *svc.Mailing, batch uint64, recipients []svc.CampaignRecipient) error {
+func (db *Store) AppendRecipients(ctx context.Context, campaign *campaign.Mailing, batch uint64, recipients []campaign.Recipient) error {
 	token := fmt.Sprintf("recipients-%s-%d", campaign.ID, batch)
 	return db.insert(ctx, "storing recipients", token, func(ctx context.Context, rows *clickhouse.Rows, conn *clickhouse.Conn) error {
 		for i := range recipients {
@@ -83,11 +83,11 @@ func recipientColumns() []clickhouse.Column {
 
 // Recipients returns recipients in the order of their numbers, from a number on. duplicates has the recipients with the
 // address of an earlier one. Only rows of the given pages count.
-func (db *Store) Recipients(ctx context.Context, campaign *svc.Mailing, batches []uint64, first uint32, count int) (recipients []svc.CampaignRecipient, duplicates map[uint32]bool, err error) {
-	args := clickhouse.Args{"environment": campaign.EnvironmentNumber, "campaign": campaign.ID, "batches": batches, "first": first, "end": first + uint32(count)}
+func (db *Store) Recipients(ctx context.Context, c *campaign.Mailing, batches []uint64, first uint32, count int) (recipients []campaign.Recipient, duplicates map[uint32]bool, err error) {
+	args := clickhouse.Args{"environment": c.EnvironmentNumber, "campaign": c.ID, "batches": batches, "first": first, "end": first + uint32(count)}
 	duplicates = map[uint32]bool{}
 	err = db.conn.Read(ctx, "reading recipients", db.queries["recipients.List"], args, func(rows driver.Rows) (bool, error) {
-		var r svc.CampaignRecipient
+		var r campaign.Recipient
 		var earliest uint32
 		err := rows.Scan(&r.Number, &r.Visitor, &r.Address, &r.Name, &earliest)
 		recipients = append(recipients, r)
@@ -100,7 +100,7 @@ func (db *Store) Recipients(ctx context.Context, campaign *svc.Mailing, batches 
 }
 
 // AppendOutcomes adds outcomes of recipients. A repetition with the same first number changes nothing.
-func (db *Store) AppendOutcomes(ctx context.Context, campaign *svc.Mailing, outcomes []svc.CampaignOutcome) error {
+func (db *Store) AppendOutcomes(ctx context.Context, campaign *campaign.Mailing, outcomes []campaign.Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
 	}

@@ -8,11 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
 )
 
 // Production is the environment of the rows.
-func Production() svc.Environment { return svc.Environment{Number: 7, Slug: "production"} }
+func Production() domain.Environment { return domain.Environment{Number: 7, Slug: "production"} }
 
 // Location returns a time zone.
 func Location(t testing.TB, name string) *time.Location {
@@ -25,24 +26,24 @@ func Location(t testing.TB, name string) *time.Location {
 }
 
 // Rows returns the rows of 150 visitors over five weeks.
-func Rows() []svc.EventRow {
+func Rows() []event.Row {
 	return Generate(1, 150, time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 5, 0, 0, 0, 0, time.UTC))
 }
 
 // Row returns a page view.
-func Row(environment uint64, ts time.Time, id, visitor, session string) *svc.EventRow {
-	return &svc.EventRow{
+func Row(environment uint64, ts time.Time, id, visitor, session string) *event.Row {
+	return &event.Row{
 		EnvironmentNumber: environment, SessionStartedMs: ts.UnixMilli(), Bounce: 1, RetentionDays: 365,
-		Event: svc.Event{ID: id, Ts: ts, ReceivedAt: ts, Name: svc.PageView, DistinctID: visitor, SessionID: session, Path: "/"},
+		Event: event.Event{ID: id, Ts: ts, ReceivedAt: ts, Name: event.PageView, DistinctID: visitor, SessionID: session, Path: "/"},
 	}
 }
 
 // site generates the events of visitors of one environment: sessions with page views and other events, including bots.
-// It divides them into sessions like svc.Session.
+// It divides them into sessions like event.Session.
 type site struct {
 	random      *rand.Rand
 	environment uint64
-	rows        []svc.EventRow
+	rows        []event.Row
 }
 
 // visitor generates the sessions of one visitor between two times.
@@ -58,18 +59,18 @@ func (s *site) visitor(n int, from, to time.Time) {
 		at := from.Add(time.Duration(r.Int64N(int64(to.Sub(from)))).Truncate(time.Millisecond))
 		id := fmt.Sprintf("s-%d-%d", n, at.UnixMilli())
 		source := []string{"direct", "google", "news"}[r.IntN(3)]
-		session := svc.Session{ID: id, Started: at.UnixMilli(), First: at.UnixMilli(), Last: at.UnixMilli()}
+		session := event.Session{ID: id, Started: at.UnixMilli(), First: at.UnixMilli(), Last: at.UnixMilli()}
 		for i := range 1 + r.IntN(6) {
 			if i > 0 {
 				at = at.Add(time.Duration(r.Int64N(int64(25 * time.Minute)))).Truncate(time.Millisecond)
 			}
-			name := []string{svc.PageView, svc.PageView, "$pageview", "signup", "purchase", svc.EngagementName}[r.IntN(6)]
+			name := []string{event.PageView, event.PageView, "$pageview", "signup", "purchase", event.EngagementName}[r.IntN(6)]
 			engaged := int64(0)
-			if name == svc.EngagementName {
+			if name == event.EngagementName {
 				engaged = r.Int64N(20000)
 			}
-			delta := session.Add(svc.SessionStep{TsMs: at.UnixMilli(), Pageview: svc.IsPageview(name), Interactive: svc.IsInteractive(name), EngagedMs: engaged})
-			e := &svc.Event{
+			delta := session.Add(event.SessionStep{TsMs: at.UnixMilli(), Pageview: event.IsPageview(name), Interactive: event.IsInteractive(name), EngagedMs: engaged})
+			e := &event.Event{
 				ID: fmt.Sprintf("e-%s-%d", id, i), Ts: at, ReceivedAt: at.Add(time.Second), Name: name,
 				Path: fmt.Sprintf("/p/%d", r.IntN(6)), URL: "https://shop.example.com/?q=" + distinctID, Title: "Title",
 				DistinctID: distinctID, AnonymousID: anonymousID, SessionID: id,
@@ -77,7 +78,7 @@ func (s *site) visitor(n int, from, to time.Time) {
 				Properties: []byte(`{"plan":"pro"}`), IsBot: bot, Screen: "1x1", Locale: "de",
 			}
 			e.Source, e.Medium, e.UTMCampaign, e.ReferrerDomain = source, "none", "spring", source+".com"
-			s.rows = append(s.rows, svc.EventRow{
+			s.rows = append(s.rows, event.Row{
 				Event: *e, EnvironmentNumber: s.environment, SessionStartedMs: time.UnixMilli(session.Started).UnixMilli(),
 				Bounce: delta.Bounce, DurationMs: delta.DurationMs, EngagedMs: engaged, Session: session.State(at.UnixMilli()), RetentionDays: 3650,
 			})
@@ -86,7 +87,7 @@ func (s *site) visitor(n int, from, to time.Time) {
 }
 
 // Generate returns the rows of a number of visitors, and rows of a second environment.
-func Generate(seed uint64, visitors int, from, to time.Time) []svc.EventRow {
+func Generate(seed uint64, visitors int, from, to time.Time) []event.Row {
 	s := &site{random: rand.New(rand.NewPCG(seed, 1)), environment: 7}
 	for n := range visitors {
 		s.visitor(n, from, to)
@@ -117,28 +118,28 @@ func browsers() []browser {
 type Reference struct {
 	random   *rand.Rand
 	browsers []browser
-	row      svc.EventRow
-	event    svc.Event
+	row      event.Row
+	event    event.Event
 	users    int
 }
 
 // NewReference returns a generator for rows of a number of users.
 func NewReference(users int) *Reference {
 	r := &Reference{random: rand.New(rand.NewPCG(1, 2)), browsers: browsers(), users: users}
-	r.event = svc.Event{
+	r.event = event.Event{
 		Name: "$pageview", Referrer: "https://www.google.com/", Country: "DE", Region: "BE", City: "Berlin",
 		Screen: "1920x1080", Locale: "en-US", Library: "svc-js",
 		Properties: []byte(`{"plan":"pro","price":49.95,"currency":"EUR","items":3}`),
 	}
-	r.event.Attribution = svc.Attribution{
+	r.event.Attribution = event.Attribution{
 		ReferrerDomain: "google.com", Source: "news", Medium: "email", UTMSource: "news", UTMMedium: "email", UTMCampaign: "spring",
 	}
-	r.row = svc.EventRow{Event: r.event, EnvironmentNumber: 123456789, RetentionDays: 365}
+	r.row = event.Row{Event: r.event, EnvironmentNumber: 123456789, RetentionDays: 365}
 	return r
 }
 
 // Next returns a row with a time. The row is valid until the next call.
-func (r *Reference) Next(at time.Time) *svc.EventRow {
+func (r *Reference) Next(at time.Time) *event.Row {
 	user, path, b := r.random.IntN(r.users), r.random.IntN(200), r.browsers[r.random.IntN(5)]
 	e := &r.row.Event
 	e.ID = uuid(r.random)

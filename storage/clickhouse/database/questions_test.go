@@ -7,20 +7,20 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
 func TestReadErrors(t *testing.T) {
 	db := open(t)
-	if err := db.Read(deadline(t), "x", "SELECT sleep(1) SETTINGS max_execution_time = 0.1", nil, nil); svc.CodeOf(err) != svc.CodeQueryTimeout {
+	if err := db.Read(deadline(t), "x", "SELECT sleep(1) SETTINGS max_execution_time = 0.1", nil, nil); domain.CodeOf(err) != domain.CodeQueryTimeout {
 		t.Errorf("a query over its time fails with %v", err)
 	}
-	if err := db.Read(deadline(t), "x", "SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_memory_usage = 1000000", nil, nil); svc.CodeOf(err) != svc.CodeQueryTimeout {
+	if err := db.Read(deadline(t), "x", "SELECT groupArray(number) FROM numbers(100000000) SETTINGS max_memory_usage = 1000000", nil, nil); domain.CodeOf(err) != domain.CodeQueryTimeout {
 		t.Errorf("a query over its memory fails with %v", err)
 	}
 	gone, err := clickhouse.Open(deadline(t), clickhouse.Config{DSN: "http://127.0.0.1:1/"})
-	if svc.CodeOf(err) != svc.CodeUnavailable {
+	if domain.CodeOf(err) != domain.CodeUnavailable {
 		t.Errorf("opening a store that does not answer fails with %v, %v", gone, err)
 	}
 }
@@ -47,8 +47,8 @@ func TestQuestionsHoldUpNoWrites(t *testing.T) {
 	bounded, stop := context.WithTimeout(t.Context(), clickhouse.QueryTime/2)
 	defer stop()
 	for n := range 3 {
-		entity := svc.Entity{Owner: "o", Kind: "k", ID: "i", Version: svc.Version{Generation: 1, Sequence: uint32(n) + 1}, Payload: []byte("x")}
-		if err := db.Put(bounded, []svc.Entity{entity}, nil, svc.Trail{}); err != nil {
+		entity := domain.Entity{Owner: "o", Kind: "k", ID: "i", Version: domain.Version{Generation: 1, Sequence: uint32(n) + 1}, Payload: []byte("x")}
+		if err := db.Put(bounded, []domain.Entity{entity}, nil, domain.Trail{}); err != nil {
 			t.Fatal(err)
 		}
 		if owned, err := db.Load(bounded, "o"); err != nil || len(owned) != 1 || owned[0].Version != entity.Version {

@@ -11,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/clickhousetest"
@@ -78,13 +79,13 @@ func everything(t *testing.T, db *database.DB) *block.Block {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for i := range 300 {
 		at, word := now.Add(-time.Duration(i)*time.Hour), fmt.Sprint(i%12)
-		b.AppendOccurrence(&svc.OccurrenceRow{
-			EnvironmentNumber: 7, Fingerprint: word, Issue: svc.IssueNumber(7, word), RetentionDays: 365,
-			Occurrence: svc.Occurrence{ID: fmt.Sprint(i), Ts: at, ReceivedAt: at, Level: svc.LevelError, Name: "E", Release: word, DistinctID: word},
+		b.AppendOccurrence(&occurrence.Row{
+			EnvironmentNumber: 7, Fingerprint: word, Issue: occurrence.IssueNumber(7, word), RetentionDays: 365,
+			Occurrence: occurrence.Occurrence{ID: fmt.Sprint(i), Ts: at, ReceivedAt: at, Level: occurrence.LevelError, Name: "E", Release: word, DistinctID: word},
 		})
-		b.AppendMetric(&svc.MetricRow{
-			Environment: 7, Name: "latency", Series: uint64(i % 6), Kind: svc.MetricHistogram, Unit: "ms", Ts: at, ReceivedAt: now, RetentionDays: 90,
-			MetricTotals: svc.MetricTotals{Count: 1, Sum: float64(i), Min: float64(i), Max: float64(i)},
+		b.AppendMetric(&metric.Row{
+			Environment: 7, Name: "latency", Series: uint64(i % 6), Kind: metric.MetricHistogram, Unit: "ms", Ts: at, ReceivedAt: now, RetentionDays: 90,
+			Totals: metric.Totals{Count: 1, Sum: float64(i), Min: float64(i), Max: float64(i)},
 		})
 	}
 	return b

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
 	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/database"
@@ -22,13 +25,13 @@ func aged(db *database.DB, now time.Time, back, retention int) *block.Block {
 			event := clickhousetest.Row(environment, at, fmt.Sprintf("e%d", n), fmt.Sprintf("u%d", n), fmt.Sprintf("s%d", n))
 			event.RetentionDays = uint32(retention)
 			b.Append(event)
-			b.AppendOccurrence(&svc.OccurrenceRow{
-				EnvironmentNumber: environment, Fingerprint: fmt.Sprint(n), Issue: svc.IssueNumber(environment, fmt.Sprint(n)), RetentionDays: uint32(retention),
-				Occurrence: svc.Occurrence{ID: fmt.Sprint(n), Ts: at, ReceivedAt: at, Level: svc.LevelError, Name: "E", Release: fmt.Sprint(n), DistinctID: "u"},
+			b.AppendOccurrence(&occurrence.Row{
+				EnvironmentNumber: environment, Fingerprint: fmt.Sprint(n), Issue: occurrence.IssueNumber(environment, fmt.Sprint(n)), RetentionDays: uint32(retention),
+				Occurrence: occurrence.Occurrence{ID: fmt.Sprint(n), Ts: at, ReceivedAt: at, Level: occurrence.LevelError, Name: "E", Release: fmt.Sprint(n), DistinctID: "u"},
 			})
-			b.AppendMetric(&svc.MetricRow{
-				Environment: environment, Name: fmt.Sprint("m", n), Series: 1000*environment + uint64(n), Kind: svc.MetricCounter, Ts: at, ReceivedAt: at, RetentionDays: uint32(retention),
-				MetricTotals: svc.MetricTotals{Count: 1, Sum: 1, Min: 1, Max: 1},
+			b.AppendMetric(&metric.Row{
+				Environment: environment, Name: fmt.Sprint("m", n), Series: 1000*environment + uint64(n), Kind: metric.Counter, Ts: at, ReceivedAt: at, RetentionDays: uint32(retention),
+				Totals: metric.Totals{Count: 1, Sum: 1, Min: 1, Max: 1},
 			})
 		}
 	}
@@ -74,8 +77,8 @@ func TestRetentionIsLowered(t *testing.T) {
 	if tables := keptTables(t, db); len(tables) != 19 {
 		t.Fatalf("the tables with an expiry are %q: retentions.Update must name each, retentions.Remove all but newcomers", tables)
 	}
-	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now.Add(time.Hour), Location: time.UTC}}
-	overview := func() svc.Headline {
+	scope := analytics.Scope{Environment: domain.Environment{Number: 7}, Window: domain.Window{From: now.AddDate(0, 0, -30), To: now.Add(time.Hour), Location: time.UTC}}
+	overview := func() analytics.Headline {
 		t.Helper()
 		got, err := db.Overview(deadline(t), scope, nil)
 		if err != nil {

@@ -6,7 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/ingest"
+	"svc/domain/issue"
+	"svc/domain/metric"
+	"svc/domain/occurrence"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/database"
@@ -36,10 +42,10 @@ func openShards(t *testing.T) *shardedDB {
 }
 
 // environments returns one environment on each shard.
-func environments() [2]svc.Environment {
-	return [2]svc.Environment{
-		{Number: svc.EnvironmentNumber(1<<40, 0), Slug: "production"},
-		{Number: svc.EnvironmentNumber(1<<40, 1), Slug: "production"},
+func environments() [2]domain.Environment {
+	return [2]domain.Environment{
+		{Number: domain.EnvironmentNumber(1<<40, 0), Slug: "production"},
+		{Number: domain.EnvironmentNumber(1<<40, 1), Slug: "production"},
 	}
 }
 
@@ -47,27 +53,27 @@ func environments() [2]svc.Environment {
 func shardTime() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 // shardRows returns rows of every kind for both environments, twice as many for the second.
-func shardRows() *svc.Rows {
-	rows := &svc.Rows{}
+func shardRows() *ingest.Rows {
+	rows := &ingest.Rows{}
 	for shard, environment := range environments() {
 		for n := range 10 * (shard + 1) {
 			event := clickhousetest.Row(environment.Number, shardTime().Add(time.Duration(n)*time.Second), fmt.Sprintf("e%d", n), "u1", "s1")
 			rows.Events = append(rows.Events, *event)
 			fingerprint := fmt.Sprintf("v2-%d", n%2)
-			rows.Occurrences = append(rows.Occurrences, svc.OccurrenceRow{
-				EnvironmentNumber: environment.Number, Fingerprint: fingerprint, Issue: svc.IssueNumber(environment.Number, fingerprint), RetentionDays: 365,
-				Occurrence: svc.Occurrence{ID: fmt.Sprintf("o%d", n), Ts: event.Ts, ReceivedAt: event.Ts, Level: svc.LevelError, Name: "E", DistinctID: "u1"},
+			rows.Occurrences = append(rows.Occurrences, occurrence.Row{
+				EnvironmentNumber: environment.Number, Fingerprint: fingerprint, Issue: occurrence.IssueNumber(environment.Number, fingerprint), RetentionDays: 365,
+				Occurrence: occurrence.Occurrence{ID: fmt.Sprintf("o%d", n), Ts: event.Ts, ReceivedAt: event.Ts, Level: occurrence.LevelError, Name: "E", DistinctID: "u1"},
 			})
-			rows.Points = append(rows.Points, svc.MetricRow{
-				Environment: environment.Number, Series: uint64(n % 3), Name: "m", Kind: svc.MetricCounter, ID: fmt.Sprintf("p%d", n), Ts: event.Ts, ReceivedAt: event.Ts,
-				MetricTotals: svc.MetricTotals{Count: 1, Sum: 1}, RetentionDays: 365,
+			rows.Points = append(rows.Points, metric.Row{
+				Environment: environment.Number, Series: uint64(n % 3), Name: "m", Kind: metric.Counter, ID: fmt.Sprintf("p%d", n), Ts: event.Ts, ReceivedAt: event.Ts,
+				Totals: metric.Totals{Count: 1, Sum: 1}, RetentionDays: 365,
 			})
-			rows.Counts = append(rows.Counts, svc.UsageCount{
-				UsageKey: svc.UsageKey{Environment: environment.Number, Day: svc.DayOf(event.Ts.UnixMilli()), Signal: svc.LetterSignal(svc.LetterEvent), Fate: svc.FateStored}, Items: 1,
+			rows.Counts = append(rows.Counts, ingest.UsageCount{
+				UsageKey: ingest.UsageKey{Environment: environment.Number, Day: ingest.DayOf(event.Ts.UnixMilli()), Signal: ingest.LetterSignal(ingest.LetterEvent), Fate: ingest.FateStored}, Items: 1,
 			})
 		}
 	}
-	rows.Tallies = []svc.TallyMark{{Source: "node", Seq: 4, AtMs: time.Now().UnixMilli()}}
+	rows.Tallies = []ingest.TallyMark{{Source: "node", Seq: 4, AtMs: time.Now().UnixMilli()}}
 	return rows
 }
 
@@ -109,8 +115,8 @@ func TestRowsLeaveABlockOfShards(t *testing.T) {
 	db := openShards(t)
 	b := db.NewBlock()
 	b.Add(shardRows())
-	b.Without(svc.LetterEvent, []int{0, 10, 29}) // the first row of each shard, and the last
-	b.Without(svc.LetterEvent, []int{9})         // the first remaining row of the second shard
+	b.Without(ingest.LetterEvent, []int{0, 10, 29}) // the first row of each shard, and the last
+	b.Without(ingest.LetterEvent, []int{9})         // the first remaining row of the second shard
 	if err := db.Insert(deadline(t), "block-1", 1, b); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +135,7 @@ func TestASiftNamesRowsOfShards(t *testing.T) {
 	b := db.NewBlock()
 	b.Add(shardRows())
 	refused, err := db.Sift(deadline(t), uint64(time.Now().UnixMilli())<<22, b)
-	if err != nil || len(refused) != 1 || refused[0].Kind != svc.LetterEvent || refused[0].Row != 13 {
+	if err != nil || len(refused) != 1 || refused[0].Kind != ingest.LetterEvent || refused[0].Row != 13 {
 		t.Errorf("refused are %v, want the event at 13: %v", refused, err)
 	}
 }
@@ -142,22 +148,22 @@ func TestReadsAskTheirShard(t *testing.T) {
 	if err := db.Insert(deadline(t), "block-1", 1, b); err != nil {
 		t.Fatal(err)
 	}
-	day := svc.Window{From: shardTime().Add(-12 * time.Hour), To: shardTime().Add(12 * time.Hour), Interval: svc.Hour, Location: time.UTC}
+	day := domain.Window{From: shardTime().Add(-12 * time.Hour), To: shardTime().Add(12 * time.Hour), Interval: domain.Hour, Location: time.UTC}
 	for shard, environment := range environments() {
 		want := 10 * (shard + 1)
-		scope := svc.AnalyticsScope{Environment: environment, Window: day}
+		scope := analytics.Scope{Environment: environment, Window: day}
 		overview, err := db.Overview(deadline(t), scope, nil)
 		if err != nil || overview.Current.Pageviews != uint64(want) {
 			t.Errorf("the overview of shard %d is %+v, want %d page views: %v", shard, overview.Current, want, err)
 		}
-		events, _, err := db.List(deadline(t), svc.EventQuery{Environment: environment, Limit: 100})
+		events, _, err := db.List(deadline(t), analytics.EventQuery{Environment: environment, Limit: 100})
 		if err != nil || len(events) != want {
 			t.Errorf("shard %d lists %d events, want %d: %v", shard, len(events), want, err)
 		}
 	}
 	both := []uint64{environments()[0].Number, environments()[1].Number}
 	stored, err := db.StoredSince(deadline(t), both, shardTime().AddDate(0, 0, -1))
-	if err != nil || stored[both[0]][svc.LetterSignal(svc.LetterEvent)] != 10 || stored[both[1]][svc.LetterSignal(svc.LetterEvent)] != 20 {
+	if err != nil || stored[both[0]][ingest.LetterSignal(ingest.LetterEvent)] != 10 || stored[both[1]][ingest.LetterSignal(ingest.LetterEvent)] != 20 {
 		t.Errorf("stored are %v: %v", stored, err)
 	}
 	ids := map[[2]uint64]bool{}
@@ -179,18 +185,18 @@ func TestAShardFindsWhatMembersDecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	environment := environments()[1]
-	number := svc.IssueNumber(environment.Number, "v2-0")
-	owner := svc.IssueID(number)
+	number := occurrence.IssueNumber(environment.Number, "v2-0")
+	owner := occurrence.IssueID(number)
 	for version, status := range []string{"resolved", "open", "ignored"} {
-		entity := svc.Entity{
-			Owner: fmt.Sprintf("issue/%d/%s", environment.Number, owner), Kind: "issue", ID: owner, Version: svc.VersionOf(uint64(version + 1)),
+		entity := domain.Entity{
+			Owner: fmt.Sprintf("issue/%d/%s", environment.Number, owner), Kind: "issue", ID: owner, Version: domain.VersionOf(uint64(version + 1)),
 			Payload: fmt.Appendf(nil, `{"issue":%d,"status":%q}`, number, status),
 		}
-		if err := db.Put(deadline(t), []svc.Entity{entity}, nil, svc.Trail{}); err != nil {
+		if err := db.Put(deadline(t), []domain.Entity{entity}, nil, domain.Trail{}); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			list, err := db.Issues(deadline(t), svc.IssueQuery{Environment: environment, Status: svc.IssueStatus(status), Sort: svc.SortLastSeen, Days: svc.LastDays(shardTime(), 7, time.UTC), Now: shardTime(), Limit: 10})
+			list, err := db.Issues(deadline(t), issue.Query{Environment: environment, Status: issue.Status(status), Sort: issue.SortLastSeen, Days: issue.LastDays(shardTime(), 7, time.UTC), Now: shardTime(), Limit: 10})
 			if err != nil || status != "open" && len(list.Rows) != 1 || status == "open" && len(list.Rows) != 2 {
 				t.Errorf("%d issues are %s: %v", len(list.Rows), status, err)
 			}
@@ -223,7 +229,7 @@ func TestDeliveriesOfAShardLeaveTheFirst(t *testing.T) {
 	if got := left(); !slices.Equal(got, []uint64{1, 2}) {
 		t.Errorf("after a shorter retention the deliveries of %v are left", got)
 	}
-	erasure := svc.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: []uint64{1}, At: now}
+	erasure := person.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: []uint64{1}, At: now}
 	if err := db.Remove(deadline(t), erasure, "1"); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/event"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -67,7 +67,7 @@ func TestAKilledReplacementLeavesNothing(t *testing.T) {
 	db := open(t)
 	b, at := hourly(t, db, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), 30), time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	told := clickhousetest.Row(7, at, "told", "u1", "s30")
-	told.Name, told.Properties = svc.IdentifyEvent, []byte(`{"plan":"pro","seats":3,"$set_once":{"first":1}}`)
+	told.Name, told.Properties = event.IdentifyEvent, []byte(`{"plan":"pro","seats":3,"$set_once":{"first":1}}`)
 	b.Append(told)
 	insert(t, db, b)
 	const rows = `SELECT arrayMap(x -> toUInt64(assumeNotNull(x)), [(SELECT groupBitXor(cityHash64(visitor, id, finalizeAggregation(sessions), finalizeAggregation(first_touch), finalizeAggregation(last_touch), finalizeAggregation(place))) FROM arrivals FINAL),

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -15,7 +16,7 @@ func TestWhatTheFeedShowsIsCounted(t *testing.T) {
 	db := open(t)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	environment := clickhousetest.Production()
-	window := svc.Window{From: now.Add(-24 * time.Hour), To: now.Add(time.Hour), Location: time.UTC}
+	window := domain.Window{From: now.Add(-24 * time.Hour), To: now.Add(time.Hour), Location: time.UTC}
 	const blocks = 60
 	failed := make(chan error, 1)
 	go func() {
@@ -36,7 +37,7 @@ func TestWhatTheFeedShowsIsCounted(t *testing.T) {
 	torn := 0
 	for n := range blocks {
 		for {
-			events, _, err := db.List(deadline(t), svc.EventQuery{Environment: environment, Search: fmt.Sprintf("visitor%d", n), Limit: 10})
+			events, _, err := db.List(deadline(t), analytics.EventQuery{Environment: environment, Search: fmt.Sprintf("visitor%d", n), Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +45,7 @@ func TestWhatTheFeedShowsIsCounted(t *testing.T) {
 				break
 			}
 		}
-		got, err := db.Overview(deadline(t), svc.AnalyticsScope{Environment: environment, Window: window}, nil)
+		got, err := db.Overview(deadline(t), analytics.Scope{Environment: environment, Window: window}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/destination"
 	"svc/storage/clickhouse"
 )
 
@@ -35,7 +36,7 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 const logDays = 30
 
 // expiry returns the day on which a record expires.
-func expiry(record *svc.Dispatch) time.Time {
+func expiry(record *destination.Dispatch) time.Time {
 	days := logDays
 	if kept := int(record.Conversion.RetentionDays); kept > 0 {
 		days = min(days, kept)
@@ -44,7 +45,7 @@ func expiry(record *svc.Dispatch) time.Time {
 }
 
 // write stores records. A repetition under the same token changes nothing.
-func (db *Store) write(ctx context.Context, token string, records []svc.Dispatch) error {
+func (db *Store) write(ctx context.Context, token string, records []destination.Dispatch) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
 	ctx = clickhouse.WithSettings(ctx, clickhouse.Settings{"async_insert": 0, "insert_deduplicate": 1, "insert_deduplication_token": token})
@@ -53,7 +54,7 @@ func (db *Store) write(ctx context.Context, token string, records []svc.Dispatch
 		for i := range records {
 			r := &records[i]
 			payload := ""
-			if r.Status == svc.DispatchParked {
+			if r.Status == destination.DispatchParked {
 				encoded, err := json.Marshal(r.Conversion)
 				if err != nil {
 					return fmt.Errorf("encoding a conversion: %w", err)
@@ -103,7 +104,7 @@ func deliveryColumns() []clickhouse.Column {
 }
 
 // Dispatches returns a page of the deliveries of a destination, newest first.
-func (db *Store) Dispatches(ctx context.Context, q svc.DispatchQuery) ([]svc.Dispatch, error) {
+func (db *Store) Dispatches(ctx context.Context, q destination.DispatchQuery) ([]destination.Dispatch, error) {
 	args := clickhouse.Args{
 		"app": q.App.String(), "destination": q.DestinationID, "status": string(q.Status), "id": q.ID, "limit": uint32(q.Limit),
 		"first_page": q.Before == nil, "before": time.Time{}, "before_id": "",
@@ -116,21 +117,21 @@ func (db *Store) Dispatches(ctx context.Context, q svc.DispatchQuery) ([]svc.Dis
 
 // Parked returns parked deliveries with their conversions, oldest first, from a position on. If id is set, it returns
 // only that delivery.
-func (db *Store) Parked(ctx context.Context, ref svc.AppRef, destination, id string, after *svc.DispatchKey, limit int) ([]svc.Dispatch, error) {
+func (db *Store) Parked(ctx context.Context, ref domain.AppRef, d, id string, after *destination.DispatchKey, limit int) ([]destination.Dispatch, error) {
 	args := clickhouse.Args{
-		"app": ref.String(), "destination": destination, "id": id, "limit": uint32(limit), "since": time.Now().Add(-svc.ParkedFor).UTC(),
+		"app": ref.String(), "destination": d, "id": id, "limit": uint32(limit), "since": time.Now().Add(-destination.ParkedFor).UTC(),
 		"first_page": after == nil, "after": time.Time{}, "after_id": "",
 	}
 	if after != nil {
 		args["after"], args["after_id"] = time.UnixMilli(after.CreatedMs).UTC(), after.ID
 	}
-	return db.read(ctx, "deliveries.Parked", ref, destination, args)
+	return db.read(ctx, "deliveries.Parked", ref, d, args)
 }
 
 // read reads records. Records without a payload have no conversion.
-func (db *Store) read(ctx context.Context, query string, ref svc.AppRef, destination string, args clickhouse.Args) (records []svc.Dispatch, err error) {
+func (db *Store) read(ctx context.Context, query string, ref domain.AppRef, d string, args clickhouse.Args) (records []destination.Dispatch, err error) {
 	err = db.conn.Read(ctx, "reading deliveries", db.queries[query], args, func(rows driver.Rows) (bool, error) {
-		r := svc.Dispatch{App: ref, DestinationID: destination}
+		r := destination.Dispatch{App: ref, DestinationID: d}
 		var status, payload string
 		var attempts, code uint16
 		var latency uint32
@@ -138,12 +139,12 @@ func (db *Store) read(ctx context.Context, query string, ref svc.AppRef, destina
 		if err != nil {
 			return false, err
 		}
-		r.Status, r.Attempts, r.StatusCode, r.Latency = svc.DispatchStatus(status), int(attempts), int(code), time.Duration(latency)*time.Millisecond
+		r.Status, r.Attempts, r.StatusCode, r.Latency = destination.DispatchStatus(status), int(attempts), int(code), time.Duration(latency)*time.Millisecond
 		if r.NextAt.Unix() <= 0 {
 			r.NextAt = time.Time{}
 		}
 		if payload != "" {
-			r.Conversion = &svc.Conversion{}
+			r.Conversion = &destination.Conversion{}
 			if err := json.Unmarshal([]byte(payload), r.Conversion); err != nil {
 				return false, fmt.Errorf("reading a parked conversion: %w", err)
 			}

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"svc"
+	"svc/domain/destination"
 )
 
 // Writer appends to the delivery log in batches.
@@ -25,7 +25,7 @@ type Writer struct {
 
 // openBatch is a set of records that are stored together.
 type openBatch struct {
-	records []svc.Dispatch
+	records []destination.Dispatch
 	// stored is closed once they are stored.
 	stored chan struct{}
 }
@@ -35,7 +35,7 @@ const lastWrite = 5 * time.Second
 
 // Append returns once records are stored. A repetition changes nothing: the record of a later attempt replaces the
 // record of an earlier one.
-func (w *Writer) Append(ctx context.Context, records []svc.Dispatch) error {
+func (w *Writer) Append(ctx context.Context, records []destination.Dispatch) error {
 	w.mu.Lock()
 	if w.open == nil {
 		w.open = &openBatch{stored: make(chan struct{})}

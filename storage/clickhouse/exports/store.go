@@ -12,7 +12,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/export"
 	"svc/storage/clickhouse"
 )
 
@@ -83,16 +83,16 @@ func (db *Store) ExportFiles(ctx context.Context) (map[string]time.Time, error) 
 
 // OpenExport returns the file of a finished export in its format. The file is produced while it is read. The caller
 // closes it.
-func (db *Store) OpenExport(ctx context.Context, export *svc.Export) (io.ReadCloser, error) {
-	query, format := string(export.Kind)+".Rows", map[svc.ExportFormat]string{svc.ExportCSV: "CSVWithNames", svc.ExportParquet: "Parquet"}[export.Format]
-	if export.Format == svc.ExportNDJSON {
+func (db *Store) OpenExport(ctx context.Context, e *export.Export) (io.ReadCloser, error) {
+	query, format := string(e.Kind)+".Rows", map[export.Format]string{export.CSV: "CSVWithNames", export.Parquet: "Parquet"}[e.Format]
+	if e.Format == export.NDJSON {
 		query, format = "lines.List", "TSVRaw"
 	}
 	text := db.queries[query]
-	if export.Format == svc.ExportCSV {
+	if e.Format == export.CSV {
 		text = withoutFormulas(text)
 	}
-	return db.conn.Format(ctx, "writing an export", format, text, clickhouse.Args{"file": export.File(), "pieces": export.Pieces})
+	return db.conn.Format(ctx, "writing an export", format, text, clickhouse.Args{"file": e.File(), "pieces": e.Pieces})
 }
 
 // textColumn matches a text column of a file. Times have been read before, and numbers are in numberColumns.

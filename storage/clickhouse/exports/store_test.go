@@ -13,7 +13,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/export"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/exports"
@@ -34,27 +34,27 @@ func TestTheEngineWritesEachFormatOnce(t *testing.T) {
 	}
 	const rows = 150_000
 	expires := time.Now().Add(time.Hour)
-	export := svc.Export{ID: "exp_1", Kind: svc.ExportEvents}
+	e := export.Export{ID: "exp_1", Kind: export.Events}
 	for piece := range uint64(3) {
 		lines := make([][]byte, rows/3)
 		for i := range lines {
 			lines[i] = fmt.Appendf(nil, event, int(piece)*len(lines)+i)
 		}
-		export.Pieces = append(export.Pieces, (piece+1)<<32|7)
-		if err := store.AppendExport(t.Context(), export.File(), export.Pieces[piece], 0, lines, expires); err != nil {
+		e.Pieces = append(e.Pieces, (piece+1)<<32|7)
+		if err := store.AppendExport(t.Context(), e.File(), e.Pieces[piece], 0, lines, expires); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := store.AppendExport(t.Context(), export.File(), 9, 0, [][]byte{[]byte("half a piece")}, expires); err != nil {
+	if err := store.AppendExport(t.Context(), e.File(), 9, 0, [][]byte{[]byte("half a piece")}, expires); err != nil {
 		t.Fatal(err)
 	}
-	export.Format = svc.ExportNDJSON
-	lines := strings.Split(strings.TrimSuffix(string(read(t, store, &export)), "\n"), "\n")
+	e.Format = export.NDJSON
+	lines := strings.Split(strings.TrimSuffix(string(read(t, store, &e)), "\n"), "\n")
 	if last := fmt.Sprintf(event, rows-1); len(lines) != rows || lines[rows-1] != last {
 		t.Errorf("%d lines, the last %s", len(lines), lines[len(lines)-1])
 	}
-	export.Format = svc.ExportCSV
-	table, err := csv.NewReader(bytes.NewReader(read(t, store, &export))).ReadAll()
+	e.Format = export.CSV
+	table, err := csv.NewReader(bytes.NewReader(read(t, store, &e))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,9 +68,9 @@ func TestTheEngineWritesEachFormatOnce(t *testing.T) {
 	if row["path"] != "/a,b" || row["referrer"] != "'=1+1" || row["utmTerm"] != "'@SUM(A1)" || row["source"] != "-5.25" || row["medium"] != "'-2+3" || row["release"] != "'\tx" || row["distinctId"] != "'+cmd|' /C calc'!A0" {
 		t.Errorf("formulas are written as %q", row)
 	}
-	export.Format = svc.ExportParquet
+	e.Format = export.Parquet
 	file := filepath.Join(t.TempDir(), "events.parquet")
-	if err := os.WriteFile(file, read(t, store, &export), 0o600); err != nil {
+	if err := os.WriteFile(file, read(t, store, &e), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var summary string
@@ -79,14 +79,14 @@ func TestTheEngineWritesEachFormatOnce(t *testing.T) {
 	if want := `150000 e149999 2026-11-20 10:00:00.123 {"items":[1,2]} 150000`; err != nil || summary != want {
 		t.Errorf("the Parquet file holds %s, not %s (%v)", summary, want, err)
 	}
-	dropped(t, store, &export)
+	dropped(t, store, &e)
 }
 
 // dropped removes a file and checks that no line of it is left.
-func dropped(t *testing.T, store *exports.Store, export *svc.Export) {
+func dropped(t *testing.T, store *exports.Store, e *export.Export) {
 	t.Helper()
 	for range 2 {
-		if err := store.DropExport(t.Context(), export.File()); err != nil {
+		if err := store.DropExport(t.Context(), e.File()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,8 +94,8 @@ func dropped(t *testing.T, store *exports.Store, export *svc.Export) {
 	if err != nil || len(files) != 0 {
 		t.Errorf("left: %v %v", files, err)
 	}
-	export.Format = svc.ExportNDJSON
-	if left := read(t, store, export); len(left) > 0 {
+	e.Format = export.NDJSON
+	if left := read(t, store, e); len(left) > 0 {
 		t.Errorf("%d bytes are left", len(left))
 	}
 	if err := store.DropExport(t.Context(), "x'; DROP TABLE events"); err == nil {
@@ -103,7 +103,7 @@ func dropped(t *testing.T, store *exports.Store, export *svc.Export) {
 	}
 }
 
-func read(t *testing.T, store *exports.Store, export *svc.Export) []byte {
+func read(t *testing.T, store *exports.Store, export *export.Export) []byte {
 	t.Helper()
 	file, err := store.OpenExport(t.Context(), export)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/flag"
 )
 
 // TestStaleFlags stores evaluations of flags on days before today, and reads which flags are stale, with the reasons.
@@ -40,10 +40,10 @@ func TestStaleFlags(t *testing.T) {
 		"archived-and-settled":  {days(40, 0, "on"), 90, true, ""},
 		"thirty-days-precisely": {nil, 30, false, "unused"},
 	} {
-		var counts []svc.FlagCount
+		var counts []flag.Count
 		for ago, variants := range tc.served {
 			for _, variant := range variants {
-				counts = append(counts, svc.FlagCount{Environment: 7, Flag: name, Variant: variant, Day: now.AddDate(0, 0, -ago).Truncate(day), Count: 3})
+				counts = append(counts, flag.Count{Environment: 7, Flag: name, Variant: variant, Day: now.AddDate(0, 0, -ago).Truncate(day), Count: 3})
 			}
 		}
 		if err := store.AppendFlagCounts(t.Context(), name, counts); err != nil {
@@ -53,7 +53,7 @@ func TestStaleFlags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reading, flag := readings[name], svc.Flag{Key: name, Archived: tc.archived, UpdatedAt: now.AddDate(0, 0, -tc.changed)}
+		reading, flag := readings[name], flag.Flag{Key: name, Archived: tc.archived, UpdatedAt: now.AddDate(0, 0, -tc.changed)}
 		if got := reading.Stale(&flag, now); got != tc.want {
 			t.Errorf("%s is %q, not %q (%+v)", name, got, tc.want, reading)
 		}
@@ -69,7 +69,7 @@ func TestStaleFlags(t *testing.T) {
 func TestCountsAreAddedOnce(t *testing.T) {
 	store, _ := open(t)
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
-	counts := []svc.FlagCount{{Environment: 7, Flag: "nav", Variant: "on", Day: now.Truncate(day), Count: 5}}
+	counts := []flag.Count{{Environment: 7, Flag: "nav", Variant: "on", Day: now.Truncate(day), Count: 5}}
 	for _, word := range []string{"one", "one", "two"} {
 		if err := store.AppendFlagCounts(t.Context(), word, counts); err != nil {
 			t.Fatal(err)

@@ -7,7 +7,8 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain/flag"
+	"svc/domain/goal"
 )
 
 // TestResultsOfASharedDevice has a device that belongs to Ada until Bert identifies himself on it, and that was served
@@ -21,9 +22,9 @@ func TestResultsOfASharedDevice(t *testing.T) {
 		}
 		return instant
 	}
-	var exposures []svc.FlagExposure
+	var exposures []flag.Exposure
 	for _, one := range []struct{ id, variant, clock string }{{"device", "on", "09:00"}, {"bert", "off", "10:30"}} {
-		exposures = append(exposures, svc.FlagExposure{Environment: 7, Flag: "nav", Variant: one.variant, Visitor: city.CH64([]byte(one.id)), At: at(one.clock), Expires: at("00:00").AddDate(1, 0, 0)})
+		exposures = append(exposures, flag.Exposure{Environment: 7, Flag: "nav", Variant: one.variant, Visitor: city.CH64([]byte(one.id)), At: at(one.clock), Expires: at("00:00").AddDate(1, 0, 0)})
 	}
 	if err := store.AppendFlagExposures(t.Context(), "one", exposures); err != nil {
 		t.Fatal(err)
@@ -38,14 +39,14 @@ func TestResultsOfASharedDevice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	goal := func(name string) svc.Goal {
-		return svc.Goal{ID: name, Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: name}}
+	g := func(name string) goal.Goal {
+		return goal.Goal{ID: name, Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: name}}
 	}
-	got, err := store.FlagResults(t.Context(), svc.FlagResultQuery{
-		Environment: 7, Flag: "nav", From: at("00:00"), To: at("23:00"), Goals: []svc.Goal{goal("purchase"), goal("refund"), goal("search")},
+	got, err := store.FlagResults(t.Context(), flag.ResultQuery{
+		Environment: 7, Flag: "nav", From: at("00:00"), To: at("23:00"), Goals: []goal.Goal{g("purchase"), g("refund"), g("search")},
 	})
-	want := svc.FlagTotals{
-		Exposed:     []svc.FlagExposed{{Variant: "off", Persons: 1}, {Variant: "on", Persons: 1}},
+	want := flag.Totals{
+		Exposed:     []flag.Exposed{{Variant: "off", Persons: 1}, {Variant: "on", Persons: 1}},
 		Conversions: map[string]map[string]uint64{"purchase": {"off": 1, "on": 1}, "refund": {"off": 1}, "search": {"on": 1}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {

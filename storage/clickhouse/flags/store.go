@@ -8,7 +8,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/flag"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/people"
 	"svc/storage/clickhouse/state"
@@ -35,8 +36,8 @@ func New(db *state.Store) (*Store, error) {
 }
 
 // AppendFlagCounts adds evaluations. A repetition under the same token changes nothing.
-func (db *Store) AppendFlagCounts(ctx context.Context, word string, counts []svc.FlagCount) error {
-	err := insert(ctx, db, word, "counts.Append", countColumns(), counts, func(c *svc.FlagCount) []any {
+func (db *Store) AppendFlagCounts(ctx context.Context, word string, counts []flag.Count) error {
+	err := insert(ctx, db, word, "counts.Append", countColumns(), counts, func(c *flag.Count) []any {
 		return []any{c.Environment, c.Flag, c.Variant, c.Day, c.Count}
 	})
 	return clickhouse.WriteError("counting evaluations of flags", err)
@@ -53,8 +54,8 @@ func countColumns() []clickhouse.Column {
 }
 
 // AppendFlagExposures adds first exposures to variants. It is idempotent.
-func (db *Store) AppendFlagExposures(ctx context.Context, word string, exposures []svc.FlagExposure) error {
-	err := insert(ctx, db, word, "exposures.Append", exposureColumns(), exposures, func(e *svc.FlagExposure) []any {
+func (db *Store) AppendFlagExposures(ctx context.Context, word string, exposures []flag.Exposure) error {
+	err := insert(ctx, db, word, "exposures.Append", exposureColumns(), exposures, func(e *flag.Exposure) []any {
 		return []any{e.Environment, e.Flag, e.Visitor, e.Variant, e.At, e.Expires}
 	})
 	return clickhouse.WriteError("keeping exposures of flags", err)
@@ -92,10 +93,10 @@ func insert[T any](ctx context.Context, db *Store, token, statement string, colu
 const day = 24 * time.Hour
 
 // FlagReadings returns the counts of the flags of an environment in the last 30 days, by key.
-func (db *Store) FlagReadings(ctx context.Context, environment uint64, now time.Time) (map[string]svc.FlagReading, error) {
+func (db *Store) FlagReadings(ctx context.Context, environment uint64, now time.Time) (map[string]flag.Reading, error) {
 	today := now.UTC().Truncate(day)
-	readings := map[string]svc.FlagReading{}
-	args := clickhouse.Args{"environment": environment, "from": today.Add(-svc.StaleAfter)}
+	readings := map[string]flag.Reading{}
+	args := clickhouse.Args{"environment": environment, "from": today.Add(-flag.StaleAfter)}
 	err := db.conn.Read(ctx, "counting evaluations of flags", db.queries["counts.Recent"], args, func(rows driver.Rows) (bool, error) {
 		var flag, variant string
 		var on time.Time
@@ -124,15 +125,15 @@ func (db *Store) FlagReadings(ctx context.Context, environment uint64, now time.
 
 // FlagResults returns how many persons were served the variants of a flag in a window, and how many of them reached the
 // goals afterwards.
-func (db *Store) FlagResults(ctx context.Context, q svc.FlagResultQuery) (svc.FlagTotals, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(q.Environment), func(ctx context.Context) (svc.FlagTotals, error) { return db.results(ctx, q) })
+func (db *Store) FlagResults(ctx context.Context, q flag.ResultQuery) (flag.Totals, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment), func(ctx context.Context) (flag.Totals, error) { return db.results(ctx, q) })
 }
 
-func (db *Store) results(ctx context.Context, q svc.FlagResultQuery) (totals svc.FlagTotals, err error) {
+func (db *Store) results(ctx context.Context, q flag.ResultQuery) (totals flag.Totals, err error) {
 	totals.Conversions = map[string]map[string]uint64{}
 	args := clickhouse.Args{"environment": q.Environment, "flag": q.Flag, "from": q.From, "to": q.To}
 	err = db.conn.Read(ctx, "counting evaluations of a flag", db.queries["counts.Days"], args, func(rows driver.Rows) (bool, error) {
-		count := svc.FlagCount{Environment: q.Environment, Flag: q.Flag}
+		count := flag.Count{Environment: q.Environment, Flag: q.Flag}
 		err := rows.Scan(&count.Variant, &count.Day, &count.Count)
 		totals.Days = append(totals.Days, count)
 		return true, err
@@ -146,7 +147,7 @@ func (db *Store) results(ctx context.Context, q svc.FlagResultQuery) (totals svc
 	}
 	args = args.With(who)
 	err = db.conn.Read(ctx, "counting exposures of a flag", db.queries["exposures.Count"], args, func(rows driver.Rows) (bool, error) {
-		var exposed svc.FlagExposed
+		var exposed flag.Exposed
 		err := rows.Scan(&exposed.Variant, &exposed.Persons, &exposed.Several)
 		totals.Exposed = append(totals.Exposed, exposed)
 		return true, err
@@ -157,7 +158,7 @@ func (db *Store) results(ctx context.Context, q svc.FlagResultQuery) (totals svc
 	paths, matches, open := make([]bool, len(q.Goals)), make([]string, len(q.Goals)), make([]bool, len(q.Goals))
 	for n := range q.Goals {
 		matches[n], open[n] = q.Goals[n].Prefix()
-		paths[n] = q.Goals[n].Kind == svc.MatchPath
+		paths[n] = q.Goals[n].Kind == goal.MatchPath
 	}
 	args = args.With(clickhouse.Args{"goal_path": paths, "goal_match": matches, "goal_open": open})
 	err = db.conn.Read(ctx, "counting conversions of a flag", db.queries["exposures.Conversions"], args, func(rows driver.Rows) (bool, error) {

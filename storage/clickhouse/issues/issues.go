@@ -11,7 +11,10 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
+	"svc/domain/release"
 	"svc/storage/clickhouse"
 )
 
@@ -72,17 +75,17 @@ func (db *Store) merges(ctx context.Context, environment uint64) (merges, error)
 }
 
 // Issues returns a page of the issues of an environment, and the number of issues in each status.
-func (db *Store) Issues(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.IssueList, error) { return db.issuePage(ctx, q) })
+func (db *Store) Issues(ctx context.Context, q issue.Query) (issue.List, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (issue.List, error) { return db.issuePage(ctx, q) })
 }
 
 // issuePage is Issues without coordination with inserts under way.
-func (db *Store) issuePage(ctx context.Context, q svc.IssueQuery) (svc.IssueList, error) {
+func (db *Store) issuePage(ctx context.Context, q issue.Query) (issue.List, error) {
 	m, err := db.merges(ctx, q.Environment.Number)
 	if err != nil {
-		return svc.IssueList{}, err
+		return issue.List{}, err
 	}
-	var list svc.IssueList
+	var list issue.List
 	parts, ctx := errgroup.WithContext(ctx)
 	parts.Go(func() (err error) {
 		list.Counts, err = db.countIssues(ctx, q.Environment.Number, m, q.Now)
@@ -101,21 +104,21 @@ func (db *Store) issuePage(ctx context.Context, q svc.IssueQuery) (svc.IssueList
 }
 
 // sortKey returns the name of the query part with the sort value.
-func sortKey(sort svc.IssueSort) string {
+func sortKey(sort issue.Sort) string {
 	switch sort {
-	case svc.SortCount:
+	case issue.SortCount:
 		return "issues.KeyCount"
-	case svc.SortUsers:
+	case issue.SortUsers:
 		return "issues.KeyUsers"
-	case svc.SortFirstSeen:
+	case issue.SortFirstSeen:
 		return "issues.KeyFirstSeen"
-	case svc.SortLastSeen:
+	case issue.SortLastSeen:
 	}
 	return "issues.KeyLastSeen"
 }
 
 // rankIssues returns the keys of a page and reports whether another page follows.
-func (db *Store) rankIssues(ctx context.Context, q svc.IssueQuery, m merges) (keys []svc.IssueKey, more bool, err error) {
+func (db *Store) rankIssues(ctx context.Context, q issue.Query, m merges) (keys []issue.Key, more bool, err error) {
 	var c clickhouse.Clause
 	if q.Search != "" {
 		c.Add(db.queries["issues.Search"], "search", q.Search)
@@ -137,7 +140,7 @@ func (db *Store) rankIssues(ctx context.Context, q svc.IssueQuery, m merges) (ke
 			more = true
 			return false, nil
 		}
-		var key svc.IssueKey
+		var key issue.Key
 		err := rows.Scan(&key.Number, &key.Value)
 		keys = append(keys, key)
 		return true, err
@@ -146,22 +149,22 @@ func (db *Store) rankIssues(ctx context.Context, q svc.IssueQuery, m merges) (ke
 }
 
 // countIssues counts the issues of an environment by status.
-func (db *Store) countIssues(ctx context.Context, environment uint64, m merges, now time.Time) (svc.IssueCounts, error) {
-	var counts svc.IssueCounts
+func (db *Store) countIssues(ctx context.Context, environment uint64, m merges, now time.Time) (issue.Counts, error) {
+	var counts issue.Counts
 	args := m.arguments().With(stateArguments(environment, now)).With(clickhouse.Args{"environment": environment})
 	err := db.conn.Read(ctx, "counting issues", db.queries["issues.CountByStatus"], args, func(rows driver.Rows) (bool, error) {
 		var status string
 		var n uint64
 		err := rows.Scan(&status, &n)
 		counts.All += n
-		switch svc.IssueStatus(status) {
-		case svc.IssueOpen:
+		switch issue.Status(status) {
+		case issue.Open:
 			counts.Open = n
-		case svc.IssueRegressed:
+		case issue.Regressed:
 			counts.Regressed = n
-		case svc.IssueResolved:
+		case issue.Resolved:
 			counts.Resolved = n
-		case svc.IssueIgnored:
+		case issue.Ignored:
 			counts.Ignored = n
 		}
 		return true, err
@@ -170,9 +173,9 @@ func (db *Store) countIssues(ctx context.Context, environment uint64, m merges, 
 }
 
 // issueRows returns the issues of keys, in the order of keys. It omits an issue that expired meanwhile.
-func (db *Store) issueRows(ctx context.Context, environment uint64, m merges, keys []svc.IssueKey, days []time.Time, now time.Time) ([]svc.Issue, error) {
+func (db *Store) issueRows(ctx context.Context, environment uint64, m merges, keys []issue.Key, days []time.Time, now time.Time) ([]issue.Issue, error) {
 	if len(keys) == 0 {
-		return []svc.Issue{}, nil
+		return []issue.Issue{}, nil
 	}
 	numbers := make([]uint64, len(keys))
 	for i := range keys {
@@ -188,7 +191,7 @@ func (db *Store) issueRows(ctx context.Context, environment uint64, m merges, ke
 	if err := db.fillSparks(ctx, environment, m, found, numbers, days); err != nil {
 		return nil, err
 	}
-	rows := make([]svc.Issue, 0, len(keys))
+	rows := make([]issue.Issue, 0, len(keys))
 	for _, key := range keys {
 		if issue := found[key.Number]; issue != nil {
 			issue.Key = key
@@ -199,16 +202,16 @@ func (db *Store) issueRows(ctx context.Context, environment uint64, m merges, ke
 }
 
 // getIssues reads the descriptions and counts of issues.
-func (db *Store) getIssues(ctx context.Context, environment uint64, m merges, numbers []uint64) (map[uint64]*svc.Issue, error) {
-	found := make(map[uint64]*svc.Issue, len(numbers))
+func (db *Store) getIssues(ctx context.Context, environment uint64, m merges, numbers []uint64) (map[uint64]*issue.Issue, error) {
+	found := make(map[uint64]*issue.Issue, len(numbers))
 	args := m.arguments().With(clickhouse.Args{"environment": environment, "issues": m.parts(numbers...)})
 	err := db.conn.Read(ctx, "reading issues", db.queries["issues.Get"], args, func(rows driver.Rows) (bool, error) {
-		issue := &svc.Issue{Status: svc.IssueOpen}
+		issue := &issue.Issue{Status: issue.Open}
 		var first, last int64
 		var name, message, level string
 		err := rows.Scan(&issue.Key.Number, &issue.Fingerprint, &first, &last, &issue.Events, &issue.Users,
 			&name, &message, &issue.Culprit, &level, &issue.ReleaseFirst, &issue.ReleaseLast)
-		issue.ID, issue.Title, issue.Level = svc.IssueID(issue.Key.Number), svc.IssueTitle(name, message), svc.Level(level)
+		issue.ID, issue.Title, issue.Level = occurrence.IssueID(issue.Key.Number), occurrence.IssueTitle(name, message), occurrence.Level(level)
 		issue.FirstSeenAt, issue.LastSeenAt = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
 		found[issue.Key.Number] = issue
 		return true, err
@@ -217,21 +220,21 @@ func (db *Store) getIssues(ctx context.Context, environment uint64, m merges, nu
 }
 
 // fillStatus reads the statuses of issues.
-func (db *Store) fillStatus(ctx context.Context, environment uint64, issues map[uint64]*svc.Issue, numbers []uint64, now time.Time) error {
+func (db *Store) fillStatus(ctx context.Context, environment uint64, issues map[uint64]*issue.Issue, numbers []uint64, now time.Time) error {
 	args := stateArguments(environment, now).With(clickhouse.Args{"issues": numbers})
 	return db.conn.Read(ctx, "reading the statuses of issues", db.queries["issues.Status"], args, func(rows driver.Rows) (bool, error) {
 		var number uint64
 		var status string
 		err := rows.Scan(&number, &status)
-		if issue := issues[number]; issue != nil {
-			issue.Status = svc.IssueStatus(status)
+		if i := issues[number]; i != nil {
+			i.Status = issue.Status(status)
 		}
 		return true, err
 	})
 }
 
 // fillSparks counts the occurrences of issues per day. The last element of days is the end of the last day.
-func (db *Store) fillSparks(ctx context.Context, environment uint64, m merges, issues map[uint64]*svc.Issue, numbers []uint64, days []time.Time) error {
+func (db *Store) fillSparks(ctx context.Context, environment uint64, m merges, issues map[uint64]*issue.Issue, numbers []uint64, days []time.Time) error {
 	if len(days) < 2 {
 		return nil
 	}
@@ -272,21 +275,21 @@ func (db *Store) FirstSeen(ctx context.Context, environment uint64, releases []s
 }
 
 // ReleaseCounts returns the error counts of releases in environments. Releases without errors are missing.
-func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, releases []string) (map[string]svc.ReleaseCount, error) {
-	counts := make(map[string]svc.ReleaseCount, len(releases))
+func (db *Store) ReleaseCounts(ctx context.Context, environments []uint64, releases []string) (map[string]release.Count, error) {
+	counts := make(map[string]release.Count, len(releases))
 	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
 		args := clickhouse.Args{"environments": environments, "releases": releases}
 		return conn.Read(ctx, "counting the issues of releases", db.queries["releases.Counts"], args, func(rows driver.Rows) (bool, error) {
-			var release string
+			var r string
 			var began uint64
 			var first, last int64
-			err := rows.Scan(&release, &began, &first, &last)
-			count := svc.ReleaseCount{NewIssues: int(began), FirstSeenAt: time.UnixMilli(first).UTC(), LastSeenAt: time.UnixMilli(last).UTC()}
-			if other, there := counts[release]; there { // from another shard
+			err := rows.Scan(&r, &began, &first, &last)
+			count := release.Count{NewIssues: int(began), FirstSeenAt: time.UnixMilli(first).UTC(), LastSeenAt: time.UnixMilli(last).UTC()}
+			if other, there := counts[r]; there { // from another shard
 				count.NewIssues += other.NewIssues
 				count.FirstSeenAt, count.LastSeenAt = earlier(count.FirstSeenAt, other.FirstSeenAt), later(count.LastSeenAt, other.LastSeenAt)
 			}
-			counts[release] = count
+			counts[r] = count
 			return true, err
 		})
 	})
@@ -309,21 +312,21 @@ func later(a, b time.Time) time.Time {
 
 // WatchedIssues returns the states of the issues with occurrences that their owners must see, in the owned partitions
 // of the log. If the store is unavailable, the result also has other issues of these partitions.
-func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error) {
+func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int) ([]domain.Entity, error) {
 	if len(owned) == 0 {
 		return nil, nil
 	}
-	var out []svc.Entity
+	var out []domain.Entity
 	args := clickhouse.Args{"partitions": partitions, "owned": owned}
 	err := db.conn.ReadFirst(ctx, "loading watched issues", db.queries["issues.Watched"], args, func(rows driver.Rows) (bool, error) {
-		var e svc.Entity
+		var e domain.Entity
 		var version uint64
 		err := rows.Scan(&e.Owner, &e.Payload, &version)
-		e.Version = svc.VersionOf(version)
+		e.Version = domain.VersionOf(version)
 		out = append(out, e)
 		return true, err
 	})
-	if svc.CodeOf(err) == svc.CodeUnavailable {
+	if domain.CodeOf(err) == domain.CodeUnavailable {
 		return db.issuesOf(ctx, partitions, owned)
 	}
 	return out, err
@@ -331,9 +334,9 @@ func (db *Store) WatchedIssues(ctx context.Context, partitions int, owned []int)
 
 // issuesOf returns all issues in some partitions that members or releases ever changed. They include the result of
 // [Store.WatchedIssues].
-func (db *Store) issuesOf(ctx context.Context, partitions int, owned []int) ([]svc.Entity, error) {
+func (db *Store) issuesOf(ctx context.Context, partitions int, owned []int) ([]domain.Entity, error) {
 	entities, err := db.state.LoadKind(ctx, "issue")
-	return slices.DeleteFunc(entities, func(e svc.Entity) bool {
+	return slices.DeleteFunc(entities, func(e domain.Entity) bool {
 		var record struct{ Issue uint64 }
 		return json.Unmarshal(e.Payload, &record) == nil && !slices.Contains(owned, int(record.Issue%uint64(partitions)))
 	}), err

@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -22,10 +24,10 @@ func BenchmarkIssues(b *testing.B) {
 		kind := int(rng.ExpFloat64()*kinds/8) % kinds
 		at := now.Add(-time.Duration(rng.IntN(30*24*3600*1000)) * time.Millisecond)
 		fingerprint := fmt.Sprintf("v1-%032d", kind)
-		block.AppendOccurrence(&svc.OccurrenceRow{
-			EnvironmentNumber: 7, Issue: svc.IssueNumber(7, fingerprint), Fingerprint: fingerprint, RetentionDays: 365, TagsJSON: []byte(`{"plan":"pro"}`),
-			Occurrence: svc.Occurrence{
-				ID: fmt.Sprintf("occ-%d", i), Ts: at, ReceivedAt: at, Level: svc.LevelError, Name: "TypeError", Message: fmt.Sprintf("order %d has no price", i),
+		block.AppendOccurrence(&occurrence.Row{
+			EnvironmentNumber: 7, Issue: occurrence.IssueNumber(7, fingerprint), Fingerprint: fingerprint, RetentionDays: 365, TagsJSON: []byte(`{"plan":"pro"}`),
+			Occurrence: occurrence.Occurrence{
+				ID: fmt.Sprintf("occ-%d", i), Ts: at, ReceivedAt: at, Level: occurrence.LevelError, Name: "TypeError", Message: fmt.Sprintf("order %d has no price", i),
 				Culprit: fmt.Sprintf("f%d (/a.js)", kind), Release: fmt.Sprintf("1.%d.0", rng.IntN(20)), DistinctID: fmt.Sprintf("u%d", rng.IntN(50_000)),
 			},
 		})
@@ -34,11 +36,11 @@ func BenchmarkIssues(b *testing.B) {
 			block.Reset()
 		}
 	}
-	days := svc.LastDays(now, svc.SparkDays, time.UTC)
-	for _, sort := range svc.IssueSorts() {
+	days := issue.LastDays(now, issue.SparkDays, time.UTC)
+	for _, sort := range issue.Sorts() {
 		b.Run("list by "+string(sort), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := db.Issues(deadline(b), svc.IssueQuery{Environment: clickhousetest.Production(), Sort: sort, Days: days, Now: now, Limit: 50, Status: svc.IssueOpen}); err != nil {
+				if _, err := db.Issues(deadline(b), issue.Query{Environment: clickhousetest.Production(), Sort: sort, Days: days, Now: now, Limit: 50, Status: issue.Open}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -46,16 +48,16 @@ func BenchmarkIssues(b *testing.B) {
 	}
 	for _, key := range []string{"24h", "30d"} {
 		b.Run("overview "+key, func(b *testing.B) {
-			window, _ := svc.ParseWindow(key, now, time.UTC)
+			window, _ := domain.ParseWindow(key, now, time.UTC)
 			for b.Loop() {
-				if _, err := db.ErrorsOverview(deadline(b), svc.ErrorsQuery{Environment: clickhousetest.Production(), Window: window, Buckets: window.Buckets(svc.Day), Days: days, Now: now}); err != nil {
+				if _, err := db.ErrorsOverview(deadline(b), issue.ErrorsQuery{Environment: clickhousetest.Production(), Window: window, Buckets: window.Buckets(domain.Day), Days: days, Now: now}); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
 	b.Run("one issue", func(b *testing.B) {
-		scope := svc.IssueScope{Environment: clickhousetest.Production(), Number: svc.IssueNumber(7, fmt.Sprintf("v1-%032d", 1)), Days: svc.LastDays(now, svc.IssueDays, time.UTC), Now: now}
+		scope := issue.Scope{Environment: clickhousetest.Production(), Number: occurrence.IssueNumber(7, fmt.Sprintf("v1-%032d", 1)), Days: issue.LastDays(now, issue.Days, time.UTC), Now: now}
 		for b.Loop() {
 			if _, err := db.Issue(deadline(b), scope); err != nil {
 				b.Fatal(err)

@@ -13,7 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/protos"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -37,9 +40,9 @@ func errorNow() time.Time { return time.Date(2026, 11, 20, 12, 7, 31, 0, time.UT
 
 // testErrors returns n occurrences of some issues of environment 7 over forty days. After every ten it adds one of
 // environment 8.
-func testErrors(n int) []svc.OccurrenceRow {
+func testErrors(n int) []occurrence.Row {
 	rng := rand.New(rand.NewPCG(3, 1))
-	rows := make([]svc.OccurrenceRow, n)
+	rows := make([]occurrence.Row, n)
 	for i := range rows {
 		kind := rng.IntN(12)
 		at := errorNow().Add(-time.Duration(rng.IntN(40*24*3600*1000)) * time.Millisecond)
@@ -51,11 +54,11 @@ func testErrors(n int) []svc.OccurrenceRow {
 			environment = 8
 		}
 		fingerprint := fmt.Sprintf("v2-%d", kind)
-		rows[i] = svc.OccurrenceRow{
-			EnvironmentNumber: environment, Fingerprint: fingerprint, Issue: svc.IssueNumber(environment, fingerprint), RetentionDays: 365,
+		rows[i] = occurrence.Row{
+			EnvironmentNumber: environment, Fingerprint: fingerprint, Issue: occurrence.IssueNumber(environment, fingerprint), RetentionDays: 365,
 			TagsJSON: []byte(`{"plan":"` + []string{"pro", "free"}[rng.IntN(2)] + `"}`), FramesJSON: []byte(`[{"file":"a.js","function":"f","line":1,"column":2,"inApp":true}]`),
-			Occurrence: svc.Occurrence{
-				ID: fmt.Sprintf("occ-%d", i), Ts: at.Truncate(time.Millisecond), ReceivedAt: at.Truncate(time.Millisecond), Level: svc.LevelError,
+			Occurrence: occurrence.Occurrence{
+				ID: fmt.Sprintf("occ-%d", i), Ts: at.Truncate(time.Millisecond), ReceivedAt: at.Truncate(time.Millisecond), Level: occurrence.LevelError,
 				Name: fmt.Sprintf("E%d", kind), Message: fmt.Sprintf("failed for u%d@example.com", rng.IntN(9)), Culprit: "f (a.js)",
 				Release: []string{"", "1.0", "2.0", "3.0"}[rng.IntN(4)], DistinctID: fmt.Sprintf("u%d", rng.IntN(30)), Browser: "Firefox", Extra: json.RawMessage(`{"n":1}`),
 			},
@@ -67,7 +70,7 @@ func testErrors(n int) []svc.OccurrenceRow {
 	return rows
 }
 
-func insertErrors(t testing.TB, db *testDB, token string, number uint64, rows []svc.OccurrenceRow) {
+func insertErrors(t testing.TB, db *testDB, token string, number uint64, rows []occurrence.Row) {
 	t.Helper()
 	b := db.NewBlock()
 	for i := range rows {
@@ -77,7 +80,7 @@ func insertErrors(t testing.TB, db *testDB, token string, number uint64, rows []
 }
 
 // storeErrors stores rows in blocks of a hundred.
-func storeErrors(t testing.TB, db *testDB, rows []svc.OccurrenceRow) {
+func storeErrors(t testing.TB, db *testDB, rows []occurrence.Row) {
 	t.Helper()
 	for at := 0; at < len(rows); at += 100 {
 		insertErrors(t, db, fmt.Sprint("block-", at), uint64(at+1), rows[at:min(at+100, len(rows))])
@@ -143,7 +146,7 @@ func TestRecentErrors(t *testing.T) {
 	since := errorNow().Add(-2 * time.Hour)
 	for i, row := range rows {
 		if !row.ReceivedAt.Before(since) && i >= 100 {
-			want[named{row.Issue, protos.OccurrenceKey(row.Issue, svc.Visitor(row.DistinctID, row.AnonymousID), row.ID)}] = true
+			want[named{row.Issue, protos.OccurrenceKey(row.Issue, event.Visitor(row.DistinctID, row.AnonymousID), row.ID)}] = true
 		}
 	}
 	err := db.RecentErrors(deadline(t), since, 1, 1000, func(issue uint64, key [2]uint64) { got[named{issue, key}] = true })
@@ -153,10 +156,10 @@ func TestRecentErrors(t *testing.T) {
 }
 
 // fold computes the issues of environment 7 from rows; roots has the merged issues.
-func fold(rows []svc.OccurrenceRow, roots map[uint64]uint64, days []time.Time) map[uint64]*svc.Issue {
+func fold(rows []occurrence.Row, roots map[uint64]uint64, days []time.Time) map[uint64]*issue.Issue {
 	users := map[uint64]map[string]bool{}
-	issues := map[uint64]*svc.Issue{}
-	sorted := slices.SortedFunc(slices.Values(rows), func(a, b svc.OccurrenceRow) int { return cmp.Or(a.Ts.Compare(b.Ts), strings.Compare(a.ID, b.ID)) })
+	issues := map[uint64]*issue.Issue{}
+	sorted := slices.SortedFunc(slices.Values(rows), func(a, b occurrence.Row) int { return cmp.Or(a.Ts.Compare(b.Ts), strings.Compare(a.ID, b.ID)) })
 	for _, row := range sorted {
 		if row.EnvironmentNumber != 7 {
 			continue
@@ -165,29 +168,29 @@ func fold(rows []svc.OccurrenceRow, roots map[uint64]uint64, days []time.Time) m
 		if root, merged := roots[number]; merged {
 			number = root
 		}
-		issue := issues[number]
-		if issue == nil {
-			issue = &svc.Issue{ID: svc.IssueID(number), Status: svc.IssueOpen, FirstSeenAt: row.Ts, Spark: make([]uint64, len(days)-1)}
-			issues[number], users[number] = issue, map[string]bool{}
+		i := issues[number]
+		if i == nil {
+			i = &issue.Issue{ID: occurrence.IssueID(number), Status: issue.Open, FirstSeenAt: row.Ts, Spark: make([]uint64, len(days)-1)}
+			issues[number], users[number] = i, map[string]bool{}
 		}
 		if row.Issue == number {
-			issue.Fingerprint = row.Fingerprint
+			i.Fingerprint = row.Fingerprint
 		}
-		issue.Title, issue.Culprit, issue.Level, issue.LastSeenAt = svc.IssueTitle(row.Name, row.Message), row.Culprit, row.Level, row.Ts
-		issue.Events++
+		i.Title, i.Culprit, i.Level, i.LastSeenAt = occurrence.IssueTitle(row.Name, row.Message), row.Culprit, row.Level, row.Ts
+		i.Events++
 		if row.DistinctID != "" {
 			users[number][row.DistinctID] = true
 		}
-		issue.Users = uint64(len(users[number]))
+		i.Users = uint64(len(users[number]))
 		if row.Release != "" {
-			issue.ReleaseLast = row.Release
-			if issue.ReleaseFirst == "" {
-				issue.ReleaseFirst = row.Release
+			i.ReleaseLast = row.Release
+			if i.ReleaseFirst == "" {
+				i.ReleaseFirst = row.Release
 			}
 		}
 		for d := range len(days) - 1 {
 			if !row.Ts.Before(days[d]) && row.Ts.Before(days[d+1]) {
-				issue.Spark[d]++
+				i.Spark[d]++
 			}
 		}
 	}
@@ -195,7 +198,7 @@ func fold(rows []svc.OccurrenceRow, roots map[uint64]uint64, days []time.Time) m
 }
 
 // decide stores the same state as an actor would.
-func decide(t *testing.T, db *testDB, version uint32, issue uint64, state svc.IssueState, extra map[string]any) {
+func decide(t *testing.T, db *testDB, version uint32, issue uint64, state issue.State, extra map[string]any) {
 	t.Helper()
 	payload, err := json.Marshal(state)
 	if err != nil {
@@ -212,8 +215,8 @@ func decide(t *testing.T, db *testDB, version uint32, issue uint64, state svc.Is
 	if payload, err = json.Marshal(fields); err != nil {
 		t.Fatal(err)
 	}
-	entity := svc.Entity{Owner: fmt.Sprintf("issue/7/%s", svc.IssueID(issue)), Kind: "issue", ID: "issue", Version: svc.Version{Generation: 1, Sequence: version}, Payload: payload}
-	if err := db.Put(deadline(t), []svc.Entity{entity}, nil, svc.Trail{}); err != nil {
+	entity := domain.Entity{Owner: fmt.Sprintf("issue/7/%s", occurrence.IssueID(issue)), Kind: "issue", ID: "issue", Version: domain.Version{Generation: 1, Sequence: version}, Payload: payload}
+	if err := db.Put(deadline(t), []domain.Entity{entity}, nil, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -223,27 +226,27 @@ func decide(t *testing.T, db *testDB, version uint32, issue uint64, state svc.Is
 func TestIssuesAgainstAModel(t *testing.T) {
 	db, rows := open(t), testErrors(400)
 	storeErrors(t, db, rows)
-	days := svc.LastDays(errorNow(), svc.SparkDays, berlin(t))
-	number := func(kind int) uint64 { return svc.IssueNumber(7, fmt.Sprintf("v2-%d", kind)) }
+	days := issue.LastDays(errorNow(), issue.SparkDays, berlin(t))
+	number := func(kind int) uint64 { return occurrence.IssueNumber(7, fmt.Sprintf("v2-%d", kind)) }
 	later, before := errorNow().Add(time.Hour), errorNow().Add(-time.Hour)
-	decide(t, db, 1, number(1), svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &before}, nil)
-	decide(t, db, 1, number(2), svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: &later}, map[string]any{"ignoreUntilMs": later.UnixMilli()})
-	decide(t, db, 1, number(3), svc.IssueState{Status: svc.IssueIgnored, IgnoreUntil: &before}, map[string]any{"ignoreUntilMs": before.UnixMilli()})
-	decide(t, db, 1, number(4), svc.IssueState{Status: svc.IssueResolved}, nil)
-	decide(t, db, 2, number(4), svc.IssueState{Status: svc.IssueRegressed, RegressedAt: &before}, map[string]any{"regressedMs": before.UnixMilli()})
+	decide(t, db, 1, number(1), issue.State{Status: issue.Resolved, ResolvedAt: &before}, nil)
+	decide(t, db, 1, number(2), issue.State{Status: issue.Ignored, IgnoreUntil: &later}, map[string]any{"ignoreUntilMs": later.UnixMilli()})
+	decide(t, db, 1, number(3), issue.State{Status: issue.Ignored, IgnoreUntil: &before}, map[string]any{"ignoreUntilMs": before.UnixMilli()})
+	decide(t, db, 1, number(4), issue.State{Status: issue.Resolved}, nil)
+	decide(t, db, 2, number(4), issue.State{Status: issue.Regressed, RegressedAt: &before}, map[string]any{"regressedMs": before.UnixMilli()})
 	roots := map[uint64]uint64{}
 	for range 2 {
 		want := fold(rows, roots, days)
-		want[number(1)].Status, want[number(2)].Status, want[number(4)].Status = svc.IssueResolved, svc.IssueIgnored, svc.IssueRegressed
-		for _, sort := range svc.IssueSorts() {
-			for _, status := range append(svc.IssueStatuses(), "") {
-				checkList(t, db, want, svc.IssueQuery{Environment: clickhousetest.Production(), Status: status, Sort: sort, Days: days, Now: errorNow(), Limit: 5})
+		want[number(1)].Status, want[number(2)].Status, want[number(4)].Status = issue.Resolved, issue.Ignored, issue.Regressed
+		for _, sort := range issue.Sorts() {
+			for _, status := range append(issue.Statuses(), "") {
+				checkList(t, db, want, issue.Query{Environment: clickhousetest.Production(), Status: status, Sort: sort, Days: days, Now: errorNow(), Limit: 5})
 			}
 		}
-		checkList(t, db, want, svc.IssueQuery{Environment: clickhousetest.Production(), Sort: svc.SortCount, Days: days, Now: errorNow(), Limit: 200, Search: "E1"})
+		checkList(t, db, want, issue.Query{Environment: clickhousetest.Production(), Sort: issue.SortCount, Days: days, Now: errorNow(), Limit: 200, Search: "E1"})
 		checkErrorsOverview(t, db, rows, roots, want)
 		roots[number(5)] = number(6)
-		decide(t, db, 1, number(5), svc.IssueState{MergedInto: svc.IssueID(number(6))}, map[string]any{"root": number(6)})
+		decide(t, db, 1, number(5), issue.State{MergedInto: occurrence.IssueID(number(6))}, map[string]any{"root": number(6)})
 	}
 }
 
@@ -256,28 +259,28 @@ func berlin(t *testing.T) *time.Location {
 	return loc
 }
 
-func checkList(t *testing.T, db *testDB, model map[uint64]*svc.Issue, q svc.IssueQuery) {
+func checkList(t *testing.T, db *testDB, model map[uint64]*issue.Issue, q issue.Query) {
 	t.Helper()
-	value := func(i *svc.Issue) int64 {
-		return map[svc.IssueSort]int64{
-			svc.SortLastSeen: i.LastSeenAt.UnixMilli(), svc.SortFirstSeen: i.FirstSeenAt.UnixMilli(), svc.SortCount: int64(i.Events), svc.SortUsers: int64(i.Users),
+	value := func(i *issue.Issue) int64 {
+		return map[issue.Sort]int64{
+			issue.SortLastSeen: i.LastSeenAt.UnixMilli(), issue.SortFirstSeen: i.FirstSeenAt.UnixMilli(), issue.SortCount: int64(i.Events), issue.SortUsers: int64(i.Users),
 		}[q.Sort]
 	}
-	var want []svc.Issue
-	var counts svc.IssueCounts
-	for number, issue := range model {
+	var want []issue.Issue
+	var counts issue.Counts
+	for number, is := range model {
 		counts.All++
-		*map[svc.IssueStatus]*uint64{svc.IssueOpen: &counts.Open, svc.IssueRegressed: &counts.Regressed, svc.IssueResolved: &counts.Resolved, svc.IssueIgnored: &counts.Ignored}[issue.Status]++
-		if (q.Status == "" || issue.Status == q.Status) && strings.Contains(issue.Title, q.Search) {
-			row := *issue
-			row.Key = svc.IssueKey{Value: value(issue), Number: number}
+		*map[issue.Status]*uint64{issue.Open: &counts.Open, issue.Regressed: &counts.Regressed, issue.Resolved: &counts.Resolved, issue.Ignored: &counts.Ignored}[is.Status]++
+		if (q.Status == "" || is.Status == q.Status) && strings.Contains(is.Title, q.Search) {
+			row := *is
+			row.Key = issue.Key{Value: value(is), Number: number}
 			want = append(want, row)
 		}
 	}
-	slices.SortFunc(want, func(a, b svc.Issue) int {
+	slices.SortFunc(want, func(a, b issue.Issue) int {
 		return cmp.Or(cmp.Compare(b.Key.Value, a.Key.Value), cmp.Compare(b.Key.Number, a.Key.Number))
 	})
-	var got []svc.Issue
+	var got []issue.Issue
 	for {
 		list, err := db.Issues(deadline(t), q)
 		if err != nil {
@@ -298,15 +301,15 @@ func checkList(t *testing.T, db *testDB, model map[uint64]*svc.Issue, q svc.Issu
 }
 
 // checkErrorsOverview compares overviews of all ranges with the rows.
-func checkErrorsOverview(t *testing.T, db *testDB, rows []svc.OccurrenceRow, roots map[uint64]uint64, model map[uint64]*svc.Issue) {
+func checkErrorsOverview(t *testing.T, db *testDB, rows []occurrence.Row, roots map[uint64]uint64, model map[uint64]*issue.Issue) {
 	t.Helper()
-	for _, key := range svc.ErrorWindowKeys() {
-		window, problem := svc.ParseWindow(key, errorNow(), berlin(t))
+	for _, key := range issue.ErrorWindowKeys() {
+		window, problem := domain.ParseWindow(key, errorNow(), berlin(t))
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		count := func(from, to time.Time) svc.ErrorTotals {
-			users, issues, total := map[string]bool{}, map[uint64]bool{}, svc.ErrorTotals{}
+		count := func(from, to time.Time) issue.ErrorTotals {
+			users, issues, total := map[string]bool{}, map[uint64]bool{}, issue.ErrorTotals{}
 			for _, row := range rows {
 				if row.EnvironmentNumber != 7 || row.Ts.Before(from) || !row.Ts.Before(to) {
 					continue
@@ -324,7 +327,7 @@ func checkErrorsOverview(t *testing.T, db *testDB, rows []svc.OccurrenceRow, roo
 			total.Issues, total.Users = uint64(len(issues)), uint64(len(users))
 			return total
 		}
-		got, err := db.ErrorsOverview(deadline(t), svc.ErrorsQuery{Environment: clickhousetest.Production(), Window: window, Buckets: window.Buckets(svc.Day), Days: svc.LastDays(errorNow(), 7, berlin(t)), Now: errorNow()})
+		got, err := db.ErrorsOverview(deadline(t), issue.ErrorsQuery{Environment: clickhousetest.Production(), Window: window, Buckets: window.Buckets(domain.Day), Days: issue.LastDays(errorNow(), 7, berlin(t)), Now: errorNow()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,8 +337,8 @@ func checkErrorsOverview(t *testing.T, db *testDB, rows []svc.OccurrenceRow, roo
 		if want := count(window.Previous().From, window.From); got.Previous != want {
 			t.Errorf("%s: previous %+v, want %+v", key, got.Previous, want)
 		}
-		for i, bucket := range window.Buckets(svc.Day) {
-			from, to := bucket, svc.Day.Next(bucket)
+		for i, bucket := range window.Buckets(domain.Day) {
+			from, to := bucket, domain.Day.Next(bucket)
 			if from.Before(window.From) {
 				from = window.From
 			}
@@ -352,7 +355,7 @@ func checkErrorsOverview(t *testing.T, db *testDB, rows []svc.OccurrenceRow, roo
 				appeared++
 			}
 		}
-		if got.NewIssues != appeared || got.RegressedIssues != 1 || len(got.Noisiest) == 0 || len(got.Noisiest) > svc.NoisiestIssues {
+		if got.NewIssues != appeared || got.RegressedIssues != 1 || len(got.Noisiest) == 0 || len(got.Noisiest) > issue.NoisiestIssues {
 			t.Errorf("%s: %d new, want %d; %d regressed; %d noisiest", key, got.NewIssues, appeared, got.RegressedIssues, len(got.Noisiest))
 		}
 	}
@@ -363,7 +366,7 @@ func TestIssueSearchAndRelease(t *testing.T) {
 	storeErrors(t, db, rows)
 	search := func(word, release string, masked bool) int {
 		t.Helper()
-		list, err := db.Issues(deadline(t), svc.IssueQuery{Environment: clickhousetest.Production(), Search: word, SearchMasked: masked, Release: release, Sort: svc.SortCount, Limit: 100, Now: errorNow()})
+		list, err := db.Issues(deadline(t), issue.Query{Environment: clickhousetest.Production(), Search: word, SearchMasked: masked, Release: release, Sort: issue.SortCount, Limit: 100, Now: errorNow()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,11 +396,11 @@ func TestIssueSearchAndRelease(t *testing.T) {
 func TestIssueInFull(t *testing.T) {
 	db, rows := open(t), testErrors(400)
 	storeErrors(t, db, rows)
-	one, two := svc.IssueNumber(7, "v2-1"), svc.IssueNumber(7, "v2-2")
-	decide(t, db, 1, two, svc.IssueState{MergedInto: svc.IssueID(one)}, map[string]any{"root": one})
-	decide(t, db, 1, one, svc.IssueState{Status: svc.IssueOpen, AssigneeID: "usr_1", Merged: []string{svc.IssueID(two)}}, nil)
-	days := svc.LastDays(errorNow(), svc.IssueDays, berlin(t))
-	detail, err := db.Issue(deadline(t), svc.IssueScope{Environment: clickhousetest.Production(), Number: two, Days: days, Now: errorNow()})
+	one, two := occurrence.IssueNumber(7, "v2-1"), occurrence.IssueNumber(7, "v2-2")
+	decide(t, db, 1, two, issue.State{MergedInto: occurrence.IssueID(one)}, map[string]any{"root": one})
+	decide(t, db, 1, one, issue.State{Status: issue.Open, AssigneeID: "usr_1", Merged: []string{occurrence.IssueID(two)}}, nil)
+	days := issue.LastDays(errorNow(), issue.Days, berlin(t))
+	detail, err := db.Issue(deadline(t), issue.Scope{Environment: clickhousetest.Production(), Number: two, Days: days, Now: errorNow()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -426,13 +429,13 @@ func TestIssueInFull(t *testing.T) {
 	for _, release := range detail.Releases {
 		released -= release.Events
 	}
-	if detail.ID != svc.IssueID(one) || detail.State.AssigneeID != "usr_1" || len(detail.Daily) != 30 || events != 0 || tagged != listed || released != 0 || detail.Events != listed {
+	if detail.ID != occurrence.IssueID(one) || detail.State.AssigneeID != "usr_1" || len(detail.Daily) != 30 || events != 0 || tagged != listed || released != 0 || detail.Events != listed {
 		t.Errorf("of %d: %d events and %d released missing, %d tagged: %+v", listed, events, released, tagged, detail)
 	}
-	var page []svc.Occurrence
-	query := svc.OccurrenceQuery{Environment: clickhousetest.Production(), Issue: two, Limit: 7}
+	var page []occurrence.Occurrence
+	query := issue.OccurrenceQuery{Environment: clickhousetest.Production(), Issue: two, Limit: 7}
 	for more := true; more; {
-		var rows []svc.Occurrence
+		var rows []occurrence.Occurrence
 		if rows, more, err = db.Occurrences(deadline(t), query); err != nil {
 			t.Fatal(err)
 		}
@@ -440,22 +443,22 @@ func TestIssueInFull(t *testing.T) {
 		key := rows[len(rows)-1].Key()
 		query.Before = &key
 	}
-	if uint64(len(page)) != listed || !slices.IsSortedFunc(page, func(a, b svc.Occurrence) int { return cmp.Or(b.Ts.Compare(a.Ts), strings.Compare(b.ID, a.ID)) }) {
+	if uint64(len(page)) != listed || !slices.IsSortedFunc(page, func(a, b occurrence.Occurrence) int { return cmp.Or(b.Ts.Compare(a.Ts), strings.Compare(b.ID, a.ID)) }) {
 		t.Errorf("%d occurrences are listed, want %d", len(page), listed)
 	}
 	checkOccurrence(t, db, rows)
 }
 
 // checkOccurrence reads one row in full, and combinations that do not exist.
-func checkOccurrence(t *testing.T, db *testDB, rows []svc.OccurrenceRow) {
+func checkOccurrence(t *testing.T, db *testDB, rows []occurrence.Row) {
 	t.Helper()
 	row := rows[0]
 	want := row.Occurrence
-	want.IssueID, want.Environment, want.Tags = svc.IssueID(row.Issue), clickhousetest.Production().Slug, nil
+	want.IssueID, want.Environment, want.Tags = occurrence.IssueID(row.Issue), clickhousetest.Production().Slug, nil
 	if err := json.Unmarshal(row.TagsJSON, &want.Tags); err != nil {
 		t.Fatal(err)
 	}
-	want.Frames = []svc.Frame{{File: "a.js", Function: "f", Line: 1, Column: 2, InApp: true}}
+	want.Frames = []occurrence.Frame{{File: "a.js", Function: "f", Line: 1, Column: 2, InApp: true}}
 	got, err := db.Occurrence(deadline(t), clickhousetest.Production(), row.Issue, row.ID)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v (%v)", got, want, err)
@@ -474,7 +477,7 @@ func checkOccurrence(t *testing.T, db *testDB, rows []svc.OccurrenceRow) {
 		},
 		"no such issue": func() error { _, err := db.FindIssue(deadline(t), other, row.Issue, errorNow()); return err },
 	} {
-		if err := ask(); svc.CodeOf(err) != svc.CodeNotFound {
+		if err := ask(); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -521,28 +524,28 @@ func TestIssueTotalsAsOfABlock(t *testing.T) {
 func TestWatchedIssues(t *testing.T) {
 	db := open(t)
 	now := errorNow()
-	decide(t, db, 1, 1, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
-	decide(t, db, 1, 2, svc.IssueState{Status: svc.IssueIgnored}, nil)
-	decide(t, db, 1, 3, svc.IssueState{MergedInto: svc.IssueID(1)}, map[string]any{"root": 1})
-	decide(t, db, 1, 4, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
-	decide(t, db, 2, 4, svc.IssueState{Status: svc.IssueRegressed}, nil)
-	decide(t, db, 1, 5, svc.IssueState{Status: svc.IssueRegressed}.Owe(7), nil)
+	decide(t, db, 1, 1, issue.State{Status: issue.Resolved, ResolvedAt: &now}, nil)
+	decide(t, db, 1, 2, issue.State{Status: issue.Ignored}, nil)
+	decide(t, db, 1, 3, issue.State{MergedInto: occurrence.IssueID(1)}, map[string]any{"root": 1})
+	decide(t, db, 1, 4, issue.State{Status: issue.Resolved, ResolvedAt: &now}, nil)
+	decide(t, db, 2, 4, issue.State{Status: issue.Regressed}, nil)
+	decide(t, db, 1, 5, issue.State{Status: issue.Regressed}.Owe(7), nil)
 	watched, err := db.WatchedIssues(deadline(t), 3, []int{0, 1, 2})
-	watched = slices.DeleteFunc(watched, func(e svc.Entity) bool {
+	watched = slices.DeleteFunc(watched, func(e domain.Entity) bool {
 		owes := strings.Contains(string(e.Payload), `"owed":[7]`)
-		return owes && e.Owner == "issue/7/"+svc.IssueID(5)
+		return owes && e.Owner == "issue/7/"+occurrence.IssueID(5)
 	})
-	if err != nil || len(watched) != 2 || watched[0].Version.Number() == 0 || watched[0].Owner != "issue/7/"+svc.IssueID(1) || watched[1].Owner != "issue/7/"+svc.IssueID(3) {
+	if err != nil || len(watched) != 2 || watched[0].Version.Number() == 0 || watched[0].Owner != "issue/7/"+occurrence.IssueID(1) || watched[1].Owner != "issue/7/"+occurrence.IssueID(3) {
 		t.Errorf("got %+v (%v)", watched, err)
 	}
 	// A node loads only the issues of its partitions, regardless of the total number.
 	const high = math.MaxUint64 // in the first of three partitions
-	decide(t, db, 1, high, svc.IssueState{Status: svc.IssueResolved, ResolvedAt: &now}, nil)
+	decide(t, db, 1, high, issue.State{Status: issue.Resolved, ResolvedAt: &now}, nil)
 	for partition, want := range [][]uint64{{high, 3}, {1}, {5}} {
 		watched, err := db.WatchedIssues(deadline(t), 3, []int{partition})
 		var numbers []uint64
 		for _, entity := range watched {
-			number, _ := svc.ParseIssueID(strings.TrimPrefix(entity.Owner, "issue/7/"))
+			number, _ := occurrence.ParseIssueID(strings.TrimPrefix(entity.Owner, "issue/7/"))
 			numbers = append(numbers, number)
 		}
 		slices.Sort(numbers)
@@ -562,17 +565,17 @@ func TestManyMergedIssues(t *testing.T) {
 	const many = 5000
 	db, rows := open(t), testErrors(400)
 	storeErrors(t, db, rows)
-	one := svc.IssueNumber(7, "v2-1")
-	entities := make([]svc.Entity, 0, many)
+	one := occurrence.IssueNumber(7, "v2-1")
+	entities := make([]domain.Entity, 0, many)
 	for n := range many {
-		number := svc.IssueNumber(7, fmt.Sprintf("v3-%d", n))
-		payload, err := json.Marshal(map[string]any{"issue": number, "root": one, "mergedInto": svc.IssueID(one)})
+		number := occurrence.IssueNumber(7, fmt.Sprintf("v3-%d", n))
+		payload, err := json.Marshal(map[string]any{"issue": number, "root": one, "mergedInto": occurrence.IssueID(one)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		entities = append(entities, svc.Entity{Owner: fmt.Sprintf("issue/7/%s", svc.IssueID(number)), Kind: "issue", ID: "issue", Version: svc.VersionOf(1), Payload: payload})
+		entities = append(entities, domain.Entity{Owner: fmt.Sprintf("issue/7/%s", occurrence.IssueID(number)), Kind: "issue", ID: "issue", Version: domain.VersionOf(1), Payload: payload})
 	}
-	if err := db.Put(deadline(t), entities, nil, svc.Trail{}); err != nil {
+	if err := db.Put(deadline(t), entities, nil, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 	if merged, err := db.Merged(deadline(t), 7); err != nil || merged != many {
@@ -581,12 +584,12 @@ func TestManyMergedIssues(t *testing.T) {
 	if environments, err := db.FormerEnvironments(deadline(t)); err != nil || !slices.Contains(environments, 7) {
 		t.Errorf("environments %v, %v", environments, err)
 	}
-	days := svc.LastDays(errorNow(), svc.SparkDays, time.UTC)
-	list, err := db.Issues(deadline(t), svc.IssueQuery{Environment: clickhousetest.Production(), Sort: svc.SortLastSeen, Days: days, Now: errorNow(), Limit: 5})
+	days := issue.LastDays(errorNow(), issue.SparkDays, time.UTC)
+	list, err := db.Issues(deadline(t), issue.Query{Environment: clickhousetest.Production(), Sort: issue.SortLastSeen, Days: days, Now: errorNow(), Limit: 5})
 	if err != nil || len(list.Rows) != 5 {
 		t.Errorf("%d issues, %v", len(list.Rows), err)
 	}
-	if _, err := db.Issue(deadline(t), svc.IssueScope{Environment: clickhousetest.Production(), Number: one, Days: days, Now: errorNow()}); err != nil {
+	if _, err := db.Issue(deadline(t), issue.Scope{Environment: clickhousetest.Production(), Number: one, Days: days, Now: errorNow()}); err != nil {
 		t.Error(err)
 	}
 }
@@ -598,12 +601,12 @@ func TestPagesHoldOccurrencesOfOneTimeAndID(t *testing.T) {
 	at := time.Date(2026, 11, 20, 1, 2, 3, 0, time.UTC)
 	for block := range uint64(2) {
 		b := db.NewBlock()
-		b.AppendOccurrence(&svc.OccurrenceRow{
-			Occurrence: svc.Occurrence{ID: "same", Name: fmt.Sprint(block), Ts: at, ReceivedAt: at}, EnvironmentNumber: 7, Issue: 5, RetentionDays: 3650,
+		b.AppendOccurrence(&occurrence.Row{
+			Occurrence: occurrence.Occurrence{ID: "same", Name: fmt.Sprint(block), Ts: at, ReceivedAt: at}, EnvironmentNumber: 7, Issue: 5, RetentionDays: 3650,
 		})
 		insert(t, db, fmt.Sprint(block), block, b)
 	}
-	query := svc.OccurrenceQuery{Environment: clickhousetest.Production(), Issue: 5, Limit: 1}
+	query := issue.OccurrenceQuery{Environment: clickhousetest.Production(), Issue: 5, Limit: 1}
 	first, more, err := db.Occurrences(deadline(t), query)
 	if err != nil || len(first) != 1 || !more {
 		t.Fatalf("the first occurrence is %+v, more %v, %v", first, more, err)

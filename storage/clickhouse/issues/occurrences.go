@@ -8,13 +8,15 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
+	"svc/domain/occurrence"
 	"svc/storage/clickhouse"
 )
 
 // Occurrences returns a page of summaries of the occurrences of an issue, including merged issues, newest first. It
 // reports whether another page follows.
-func (db *Store) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page []svc.Occurrence, more bool, err error) {
+func (db *Store) Occurrences(ctx context.Context, q issue.OccurrenceQuery) (page []occurrence.Occurrence, more bool, err error) {
 	m, err := db.merges(ctx, q.Environment.Number)
 	if err != nil {
 		return nil, false, err
@@ -36,18 +38,18 @@ func (db *Store) Occurrences(ctx context.Context, q svc.OccurrenceQuery) (page [
 }
 
 // occurrences reads a page of summaries of the occurrences of an issue.
-func (db *Store) occurrences(ctx context.Context, q svc.OccurrenceQuery, root uint64, args clickhouse.Args) (page []svc.Occurrence, more bool, err error) {
+func (db *Store) occurrences(ctx context.Context, q issue.OccurrenceQuery, root uint64, args clickhouse.Args) (page []occurrence.Occurrence, more bool, err error) {
 	err = db.conn.Read(ctx, "listing occurrences", db.queries["occurrences.List"], args, func(rows driver.Rows) (bool, error) {
 		if len(page) == q.Limit {
 			more = true
 			return false, nil
 		}
-		o := svc.Occurrence{IssueID: svc.IssueID(root), Environment: q.Environment.Slug}
+		o := occurrence.Occurrence{IssueID: occurrence.IssueID(root), Environment: q.Environment.Slug}
 		var ts int64
 		var level string
 		err := rows.Scan(&o.ID, &ts, &level, &o.Name, &o.Message, &o.Culprit, &o.Handled, &o.Release, &o.URL,
 			&o.DistinctID, &o.AnonymousID, &o.SessionID, &o.Browser, &o.OS, &o.Country, &o.Tie)
-		o.Ts, o.Level = time.UnixMilli(ts).UTC(), svc.Level(level)
+		o.Ts, o.Level = time.UnixMilli(ts).UTC(), occurrence.Level(level)
 		page = append(page, o)
 		return true, err
 	})
@@ -56,14 +58,14 @@ func (db *Store) occurrences(ctx context.Context, q svc.OccurrenceQuery, root ui
 
 // Occurrence returns one occurrence of an issue, or of an issue merged into it, in full. For any other combination it
 // returns not_found.
-func (db *Store) Occurrence(ctx context.Context, environment svc.Environment, issue uint64, id string) (svc.Occurrence, error) {
-	o := svc.Occurrence{Environment: environment.Slug}
+func (db *Store) Occurrence(ctx context.Context, environment domain.Environment, issue uint64, id string) (occurrence.Occurrence, error) {
+	o := occurrence.Occurrence{Environment: environment.Slug}
 	m, err := db.merges(ctx, environment.Number)
 	if err != nil {
 		return o, err
 	}
 	root := m.root(issue)
-	o.IssueID = svc.IssueID(root)
+	o.IssueID = occurrence.IssueID(root)
 	found := false
 	args := clickhouse.Args{"environment": environment.Number, "issues": m.parts(root), "id": id}
 	err = db.conn.Read(ctx, "reading an occurrence", db.queries["occurrences.Get"], args, func(rows driver.Rows) (bool, error) {
@@ -71,13 +73,13 @@ func (db *Store) Occurrence(ctx context.Context, environment svc.Environment, is
 		return true, scanOccurrence(rows, &o)
 	})
 	if err == nil && !found {
-		err = svc.NotFound("occurrence")
+		err = domain.NotFound("occurrence")
 	}
 	return o, err
 }
 
 // scanOccurrence reads a row of occurrences.Get.
-func scanOccurrence(rows driver.Rows, o *svc.Occurrence) error {
+func scanOccurrence(rows driver.Rows, o *occurrence.Occurrence) error {
 	var ts, received int64
 	var level, frames, breadcrumbs, tags, extra, details string
 	var status uint16
@@ -89,7 +91,7 @@ func scanOccurrence(rows driver.Rows, o *svc.Occurrence) error {
 		return err
 	}
 	o.Ts, o.ReceivedAt = time.UnixMilli(ts).UTC(), time.UnixMilli(received).UTC()
-	o.Level, o.Request.Status, o.Extra = svc.Level(level), int(status), json.RawMessage(extra)
+	o.Level, o.Request.Status, o.Extra = occurrence.Level(level), int(status), json.RawMessage(extra)
 	for _, list := range []struct {
 		text string
 		into any

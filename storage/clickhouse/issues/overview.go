@@ -6,23 +6,24 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
 	"svc/storage/clickhouse"
 )
 
 // ErrorsOverview returns the errors in a window and in the window before. Its parts are read in parallel.
-func (db *Store) ErrorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.ErrorsOverview, error) { return db.errorsOverview(ctx, q) })
+func (db *Store) ErrorsOverview(ctx context.Context, q issue.ErrorsQuery) (issue.ErrorsOverview, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (issue.ErrorsOverview, error) { return db.errorsOverview(ctx, q) })
 }
 
 // errorsOverview is ErrorsOverview without coordination with inserts under way.
-func (db *Store) errorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.ErrorsOverview, error) {
+func (db *Store) errorsOverview(ctx context.Context, q issue.ErrorsQuery) (issue.ErrorsOverview, error) {
 	environment := q.Environment.Number
 	m, err := db.merges(ctx, environment)
 	if err != nil {
-		return svc.ErrorsOverview{}, err
+		return issue.ErrorsOverview{}, err
 	}
-	out := svc.ErrorsOverview{Series: make([]svc.IssueDay, len(q.Buckets))}
+	out := issue.ErrorsOverview{Series: make([]issue.Day, len(q.Buckets))}
 	for i, bucket := range q.Buckets {
 		out.Series[i].T = bucket
 	}
@@ -50,13 +51,13 @@ func (db *Store) errorsOverview(ctx context.Context, q svc.ErrorsQuery) (svc.Err
 }
 
 // windowArguments returns the values that select the occurrences of an environment in a window.
-func windowArguments(environment uint64, window svc.Window) clickhouse.Args {
+func windowArguments(environment uint64, window domain.Window) clickhouse.Args {
 	return clickhouse.Args{"environment": environment, "from": window.From, "to": window.To}
 }
 
 // totalErrors returns the totals of a window.
-func (db *Store) totalErrors(ctx context.Context, args clickhouse.Args) (svc.ErrorTotals, error) {
-	var t svc.ErrorTotals
+func (db *Store) totalErrors(ctx context.Context, args clickhouse.Args) (issue.ErrorTotals, error) {
+	var t issue.ErrorTotals
 	err := db.conn.Read(ctx, "summing errors", db.queries["errors.Total"], args, func(rows driver.Rows) (bool, error) {
 		return true, rows.Scan(&t.Events, &t.Issues, &t.Users)
 	})
@@ -64,9 +65,9 @@ func (db *Store) totalErrors(ctx context.Context, args clickhouse.Args) (svc.Err
 }
 
 // errorSeries fills the buckets of a series.
-func (db *Store) errorSeries(ctx context.Context, args clickhouse.Args, series []svc.IssueDay) error {
+func (db *Store) errorSeries(ctx context.Context, args clickhouse.Args, series []issue.Day) error {
 	begin := make([]uint32, len(series))
-	places := make(map[uint32]*svc.IssueDay, len(series))
+	places := make(map[uint32]*issue.Day, len(series))
 	for i := range series {
 		begin[i] = uint32(series[i].T.Unix())
 		places[begin[i]] = &series[i]
@@ -74,7 +75,7 @@ func (db *Store) errorSeries(ctx context.Context, args clickhouse.Args, series [
 	args = args.With(clickhouse.Args{"buckets": begin})
 	return db.conn.Read(ctx, "counting errors per day", db.queries["errors.Series"], args, func(rows driver.Rows) (bool, error) {
 		var bucket uint32
-		var day svc.IssueDay
+		var day issue.Day
 		err := rows.Scan(&bucket, &day.Events, &day.Users)
 		if place := places[bucket]; place != nil {
 			place.Events, place.Users = day.Events, day.Users
@@ -84,11 +85,11 @@ func (db *Store) errorSeries(ctx context.Context, args clickhouse.Args, series [
 }
 
 // noisiest returns the issues with the most occurrences in a window.
-func (db *Store) noisiest(ctx context.Context, args clickhouse.Args) ([]svc.IssueKey, error) {
-	var keys []svc.IssueKey
-	args = args.With(clickhouse.Args{"limit": svc.NoisiestIssues})
+func (db *Store) noisiest(ctx context.Context, args clickhouse.Args) ([]issue.Key, error) {
+	var keys []issue.Key
+	args = args.With(clickhouse.Args{"limit": issue.NoisiestIssues})
 	err := db.conn.Read(ctx, "listing the noisiest issues", db.queries["errors.Noisiest"], args, func(rows driver.Rows) (bool, error) {
-		var key svc.IssueKey
+		var key issue.Key
 		var events uint64
 		err := rows.Scan(&key.Number, &events)
 		key.Value = int64(events)

@@ -6,18 +6,19 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/issue"
 	"svc/storage/clickhouse"
 )
 
 // FindIssues returns the given issues that the environment has, each under the requested number. If an issue is part of
 // another one, the result has that one.
-func (db *Store) FindIssues(ctx context.Context, environment svc.Environment, numbers []uint64, now time.Time) (map[uint64]svc.Issue, error) {
+func (db *Store) FindIssues(ctx context.Context, environment domain.Environment, numbers []uint64, now time.Time) (map[uint64]issue.Issue, error) {
 	m, err := db.merges(ctx, environment.Number)
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]svc.IssueKey, len(numbers))
+	keys := make([]issue.Key, len(numbers))
 	for i, number := range numbers {
 		keys[i].Number = m.root(number)
 	}
@@ -25,11 +26,11 @@ func (db *Store) FindIssues(ctx context.Context, environment svc.Environment, nu
 	if err != nil {
 		return nil, err
 	}
-	roots := make(map[uint64]svc.Issue, len(rows))
+	roots := make(map[uint64]issue.Issue, len(rows))
 	for _, row := range rows {
 		roots[row.Key.Number] = row
 	}
-	found := make(map[uint64]svc.Issue, len(numbers))
+	found := make(map[uint64]issue.Issue, len(numbers))
 	for _, number := range numbers {
 		if issue, ok := roots[m.root(number)]; ok {
 			found[number] = issue
@@ -39,9 +40,9 @@ func (db *Store) FindIssues(ctx context.Context, environment svc.Environment, nu
 }
 
 // Releases returns a page of the releases of an environment, the last seen first, and reports whether more follow.
-func (db *Store) Releases(ctx context.Context, q svc.ErrorReleasesQuery) (page []svc.ErrorRelease, more bool, err error) {
+func (db *Store) Releases(ctx context.Context, q issue.ErrorReleasesQuery) (page []issue.ErrorRelease, more bool, err error) {
 	type result struct {
-		page []svc.ErrorRelease
+		page []issue.ErrorRelease
 		more bool
 	}
 	found, err := clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (result, error) {
@@ -52,13 +53,13 @@ func (db *Store) Releases(ctx context.Context, q svc.ErrorReleasesQuery) (page [
 }
 
 // releasePage is Releases without coordination with inserts under way.
-func (db *Store) releasePage(ctx context.Context, q svc.ErrorReleasesQuery) (page []svc.ErrorRelease, more bool, err error) {
+func (db *Store) releasePage(ctx context.Context, q issue.ErrorReleasesQuery) (page []issue.ErrorRelease, more bool, err error) {
 	m, err := db.merges(ctx, q.Environment.Number)
 	if err != nil {
 		return nil, false, err
 	}
 	args := m.arguments().With(clickhouse.Args{
-		"environment": q.Environment.Number, "session_metric": svc.SessionMetric, "search": q.Search, "limit": q.Limit + 1,
+		"environment": q.Environment.Number, "session_metric": issue.SessionMetric, "search": q.Search, "limit": q.Limit + 1,
 		"first_page": q.After == nil, "after_ms": int64(0), "after_word": "",
 	})
 	if q.After != nil {
@@ -69,7 +70,7 @@ func (db *Store) releasePage(ctx context.Context, q svc.ErrorReleasesQuery) (pag
 			more = true
 			return false, nil
 		}
-		var r svc.ErrorRelease
+		var r issue.ErrorRelease
 		var first, last int64
 		s := &r.Sessions
 		err := rows.Scan(&r.Release, &r.Events, &r.Issues, &r.NewIssues, &s.Started, &s.Crashed, &s.Abnormal, &s.Errored, &first, &last)
@@ -84,7 +85,7 @@ func (db *Store) releasePage(ctx context.Context, q svc.ErrorReleasesQuery) (pag
 }
 
 // fillDecisions counts the issues that regressed in releases and the issues that are resolved by them.
-func (db *Store) fillDecisions(ctx context.Context, environment uint64, page []svc.ErrorRelease) error {
+func (db *Store) fillDecisions(ctx context.Context, environment uint64, page []issue.ErrorRelease) error {
 	places, words := make(map[string]int, len(page)), make([]string, len(page))
 	for i := range page {
 		places[page[i].Release], words[i] = i, page[i].Release
@@ -101,10 +102,10 @@ func (db *Store) fillDecisions(ctx context.Context, environment uint64, page []s
 }
 
 // Artifacts returns a page of the source maps of an application, newest first, and reports whether more follow.
-func (db *Store) Artifacts(ctx context.Context, q svc.ArtifactQuery) (page []svc.Artifact, more bool, err error) {
+func (db *Store) Artifacts(ctx context.Context, q issue.ArtifactQuery) (page []issue.Artifact, more bool, err error) {
 	args := clickhouse.Args{"app": q.App, "prefix": "", "limit": q.Limit + 1, "first_page": q.After == nil, "after_ms": int64(0), "after_word": ""}
 	if q.Release != "" {
-		args["prefix"] = svc.ReleaseKeyPrefix(q.Release)
+		args["prefix"] = issue.ReleaseKeyPrefix(q.Release)
 	}
 	if q.After != nil {
 		args["after_ms"], args["after_word"] = q.After.UploadedMs, q.After.Key
@@ -118,7 +119,7 @@ func (db *Store) Artifacts(ctx context.Context, q svc.ArtifactQuery) (page []svc
 		var uploaded int64
 		var size uint64
 		err := rows.Scan(&key, &uploaded, &size)
-		one := svc.ArtifactOf(key)
+		one := issue.ArtifactOf(key)
 		one.Bytes, one.UploadedAt = size, time.UnixMilli(uploaded).UTC()
 		page = append(page, one)
 		return true, err
@@ -130,10 +131,10 @@ func (db *Store) Artifacts(ctx context.Context, q svc.ArtifactQuery) (page []svc
 const unmappedDays = 7
 
 // Unmapped returns the frames of an environment's latest errors that no source map resolved.
-func (db *Store) Unmapped(ctx context.Context, environment svc.Environment, now time.Time) (frames []svc.UnmappedFrames, err error) {
-	args := clickhouse.Args{"environment": environment.Number, "since": now.AddDate(0, 0, -unmappedDays), "sample": svc.UnmappedSample, "limit": svc.UnmappedRows}
+func (db *Store) Unmapped(ctx context.Context, environment domain.Environment, now time.Time) (frames []issue.UnmappedFrames, err error) {
+	args := clickhouse.Args{"environment": environment.Number, "since": now.AddDate(0, 0, -unmappedDays), "sample": issue.UnmappedSample, "limit": issue.UnmappedRows}
 	err = db.conn.Read(ctx, "listing unmapped frames", db.queries["occurrences.Unmapped"], args, func(rows driver.Rows) (bool, error) {
-		var one svc.UnmappedFrames
+		var one issue.UnmappedFrames
 		var last int64
 		err := rows.Scan(&one.Reason, &one.File, &one.Release, &one.Frames, &last)
 		one.LastSeenAt = time.UnixMilli(last).UTC()

@@ -6,13 +6,13 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/issue"
 	"svc/storage/clickhouse"
 )
 
 // PutSourceMaps stores maps of an application under all of their keys. They can be found as soon as it returns nil.
 // Maps without a key are skipped.
-func (db *Store) PutSourceMaps(ctx context.Context, app string, at time.Time, maps []svc.SourceMap) error {
+func (db *Store) PutSourceMaps(ctx context.Context, app string, at time.Time, maps []issue.SourceMap) error {
 	var rows clickhouse.Rows
 	for i := range maps {
 		for _, key := range maps[i].Keys() {

@@ -7,30 +7,30 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/issue"
 )
 
 func TestSourceMapsAreFoundByTheirKeys(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	put := func(app string, at time.Time, maps ...svc.SourceMap) {
+	put := func(app string, at time.Time, maps ...issue.SourceMap) {
 		t.Helper()
 		if err := db.PutSourceMaps(deadline(t), app, at, maps); err != nil {
 			t.Fatal(err)
 		}
 	}
-	put("app_1", at, svc.SourceMap{DebugID: "A", URL: "~/a.js", Release: "1", Content: []byte("old")}, svc.SourceMap{Content: []byte("lost")})
-	put("app_1", at.Add(time.Second), svc.SourceMap{URL: "~/a.js", Release: "1", Content: []byte("new\x00\xff")})
-	put("app_2", at, svc.SourceMap{DebugID: "a", Content: []byte("of another tenant")})
+	put("app_1", at, issue.SourceMap{DebugID: "A", URL: "~/a.js", Release: "1", Content: []byte("old")}, issue.SourceMap{Content: []byte("lost")})
+	put("app_1", at.Add(time.Second), issue.SourceMap{URL: "~/a.js", Release: "1", Content: []byte("new\x00\xff")})
+	put("app_2", at, issue.SourceMap{DebugID: "a", Content: []byte("of another tenant")})
 	put("app_1", at)
 	for name, tc := range map[string]struct {
 		keys []string
 		want string
 	}{
-		"debug id":           {[]string{svc.DebugIDKey("a")}, "old"},
-		"newest of a file":   {[]string{svc.ReleaseFileKey("1", "", "~/a.js")}, "new\x00\xff"},
-		"first key that has": {[]string{svc.DebugIDKey("none"), svc.DebugIDKey("a"), svc.ReleaseFileKey("1", "", "~/a.js")}, "old"},
-		"another release":    {[]string{svc.ReleaseFileKey("2", "", "~/a.js")}, ""},
+		"debug id":           {[]string{issue.DebugIDKey("a")}, "old"},
+		"newest of a file":   {[]string{issue.ReleaseFileKey("1", "", "~/a.js")}, "new\x00\xff"},
+		"first key that has": {[]string{issue.DebugIDKey("none"), issue.DebugIDKey("a"), issue.ReleaseFileKey("1", "", "~/a.js")}, "old"},
+		"another release":    {[]string{issue.ReleaseFileKey("2", "", "~/a.js")}, ""},
 	} {
 		if got, err := db.SourceMap(deadline(t), "app_1", tc.keys); err != nil || string(got) != tc.want {
 			t.Errorf("%s: got %q, %v", name, got, err)
@@ -92,7 +92,7 @@ func TestPiecesAreCounted(t *testing.T) {
 	if content, err := db.Chunk(deadline(t), "acme", "s0"); err != nil || len(content) != 0 {
 		t.Errorf("%d bytes of a released piece, %v", len(content), err)
 	}
-	maps := []svc.SourceMap{{DebugID: "d1", URL: "~/a.js", Release: "1", Content: make([]byte, 1000)}}
+	maps := []issue.SourceMap{{DebugID: "d1", URL: "~/a.js", Release: "1", Content: make([]byte, 1000)}}
 	for n := range 2 {
 		if err := db.PutSourceMaps(deadline(t), "app_1", at.Add(time.Duration(n)*time.Second), maps); err != nil {
 			t.Fatal(err)

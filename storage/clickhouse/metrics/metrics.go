@@ -11,19 +11,20 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/metric"
 	"svc/storage/clickhouse"
 )
 
 // MetricNames returns the metrics of an environment, sorted by name.
-func (db *Store) MetricNames(ctx context.Context, environment svc.Environment) ([]svc.MetricName, error) {
-	var names []svc.MetricName
+func (db *Store) MetricNames(ctx context.Context, environment domain.Environment) ([]metric.Name, error) {
+	var names []metric.Name
 	args := clickhouse.Args{"environment": environment.Number}
 	err := db.conn.Read(ctx, "listing metrics", db.queries["metrics.Names"], args, func(rows driver.Rows) (bool, error) {
-		var name svc.MetricName
+		var name metric.Name
 		var kind string
 		err := rows.Scan(&name.Name, &kind, &name.Unit, &name.LabelKeys, &name.Series, &name.LastSeenAt)
-		name.Kind = svc.MetricKind(kind)
+		name.Kind = metric.Kind(kind)
 		names = append(names, name)
 		return true, err
 	})
@@ -31,13 +32,13 @@ func (db *Store) MetricNames(ctx context.Context, environment svc.Environment) (
 }
 
 // MetricSeries returns a metric in buckets, including empty ones. For an unknown metric all buckets are empty.
-func (db *Store) MetricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(query.Environment.Number), func(ctx context.Context) (svc.MetricSeries, error) { return db.metricSeries(ctx, query) })
+func (db *Store) MetricSeries(ctx context.Context, query metric.Query) (metric.Series, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(query.Environment.Number), func(ctx context.Context) (metric.Series, error) { return db.metricSeries(ctx, query) })
 }
 
 // metricSeries is MetricSeries without coordination with inserts under way.
-func (db *Store) metricSeries(ctx context.Context, query svc.MetricQuery) (svc.MetricSeries, error) {
-	var out svc.MetricSeries
+func (db *Store) metricSeries(ctx context.Context, query metric.Query) (metric.Series, error) {
+	var out metric.Series
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		found, err := db.metricParts(ctx, query, metricParting{buckets: query.Window.Buckets()})
@@ -56,7 +57,7 @@ func (db *Store) metricSeries(ctx context.Context, query svc.MetricQuery) (svc.M
 // metricGroups ranks the groups by their value in the whole window, and returns the first groups with their points and
 // the number of all groups. If there are few groups, one scan reads the values and points of all. Otherwise one scan
 // reads the values and another the points of the first groups.
-func (db *Store) metricGroups(ctx context.Context, query svc.MetricQuery) (groups []svc.MetricGroup, count int, err error) {
+func (db *Store) metricGroups(ctx context.Context, query metric.Query) (groups []metric.Group, count int, err error) {
 	buckets := query.Window.Buckets()
 	most, err := db.metricGroupCount(ctx, query)
 	if err != nil {
@@ -73,9 +74,9 @@ func (db *Store) metricGroups(ctx context.Context, query svc.MetricQuery) (group
 		return nil, 0, err
 	}
 	for part, of := range found {
-		groups = append(groups, svc.MetricGroup{Label: part, Value: of.whole().value(query)})
+		groups = append(groups, metric.Group{Label: part, Value: of.whole().value(query)})
 	}
-	slices.SortFunc(groups, svc.CompareMetricGroups)
+	slices.SortFunc(groups, metric.CompareMetricGroups)
 	count, groups = len(groups), groups[:min(len(groups), query.Groups)]
 	if !few && len(groups) > 0 {
 		parting = metricParting{buckets: buckets, label: query.GroupBy}
@@ -94,7 +95,7 @@ func (db *Store) metricGroups(ctx context.Context, query svc.MetricQuery) (group
 
 // metricGroupCount returns the number of values of a label in the series of a metric, including values without data in
 // the window.
-func (db *Store) metricGroupCount(ctx context.Context, query svc.MetricQuery) (count uint64, err error) {
+func (db *Store) metricGroupCount(ctx context.Context, query metric.Query) (count uint64, err error) {
 	args := LabelArgs(query.Labels).With(clickhouse.Args{"environment": query.Environment.Number, "name": query.Name, "group_by": query.GroupBy})
 	err = db.conn.Read(ctx, "counting groups of a metric", db.queries["metrics.GroupCount"], args, func(rows driver.Rows) (bool, error) {
 		return true, rows.Scan(&count)
@@ -104,21 +105,21 @@ func (db *Store) metricGroupCount(ctx context.Context, query svc.MetricQuery) (c
 
 // metricBucket has the totals of one bucket.
 type metricBucket struct {
-	svc.MetricTotals
-	// quantiles has svc.Percentiles: the values for points, the bins of sketches for rollups.
+	metric.Totals
+	// quantiles has metric.Percentiles: the values for points, the bins of sketches for rollups.
 	quantiles []float64
 }
 
 // value returns the aggregation of the query for the bucket.
-func (b *metricBucket) value(query svc.MetricQuery) *float64 {
+func (b *metricBucket) value(query metric.Query) *float64 {
 	at, percentile := query.Agg.Percentile()
 	switch {
 	case !percentile:
-		return query.Agg.Of(b.MetricTotals)
+		return query.Agg.Of(b.Totals)
 	case len(b.quantiles) <= at:
 		return nil
-	case query.Window.Source == svc.SourceRollups:
-		return svc.SketchValue(int16(b.quantiles[at]), b.MetricTotals)
+	case query.Window.Source == metric.SourceRollups:
+		return metric.SketchValue(int16(b.quantiles[at]), b.Totals)
 	}
 	return &b.quantiles[at]
 }
@@ -134,23 +135,23 @@ func (m metricBuckets) whole() *metricBucket {
 	}
 	var sum metricBucket
 	for _, bucket := range m {
-		sum.Add(bucket.MetricTotals)
+		sum.Add(bucket.Totals)
 	}
 	return &sum
 }
 
 // points returns the points of all buckets, including empty ones, and their totals.
-func (m metricBuckets) points(query svc.MetricQuery) ([]svc.MetricPoint, svc.MetricTotals) {
-	var summary svc.MetricTotals
+func (m metricBuckets) points(query metric.Query) ([]metric.Point, metric.Totals) {
+	var summary metric.Totals
 	buckets := query.Window.Buckets()
-	points := make([]svc.MetricPoint, len(buckets))
+	points := make([]metric.Point, len(buckets))
 	for i, t := range buckets {
 		bucket := m[t.Unix()]
 		if bucket == nil {
 			bucket = &metricBucket{}
 		}
-		summary.Add(bucket.MetricTotals)
-		points[i] = svc.MetricPoint{T: t, Value: bucket.value(query)}
+		summary.Add(bucket.Totals)
+		points[i] = metric.Point{T: t, Value: bucket.value(query)}
 	}
 	return points, summary
 }
@@ -169,7 +170,7 @@ type metricParting struct {
 const wholeWindow = 0
 
 // metricParts reads the buckets of a query by the values of a label. Without a label they are all under "".
-func (db *Store) metricParts(ctx context.Context, query svc.MetricQuery, by metricParting) (map[string]metricBuckets, error) {
+func (db *Store) metricParts(ctx context.Context, query metric.Query, by metricParting) (map[string]metricBuckets, error) {
 	args := LabelArgs(query.Labels).With(clickhouse.BucketArgs(by.buckets)).With(clickhouse.Args{
 		"environment": query.Environment.Number, "name": query.Name, "from": query.Window.From, "to": query.Window.To, "all": len(query.Labels) == 0,
 		"group_by": by.label, "parts": append([]string{}, by.parts...),
@@ -192,10 +193,10 @@ func (db *Store) metricParts(ctx context.Context, query svc.MetricQuery, by metr
 }
 
 // metricQuery returns the cheapest query that answers a metric query.
-func (db *Store) metricQuery(query svc.MetricQuery, by metricParting) string {
+func (db *Store) metricQuery(query metric.Query, by metricParting) string {
 	name, quantiles, totals, grouping := "metrics.Totals", "metrics.Inexact", "metric_totals", "bucket, part"
 	_, percentile := query.Agg.Percentile()
-	switch points := query.Window.Source == svc.SourcePoints; {
+	switch points := query.Window.Source == metric.SourcePoints; {
 	case points && by.label != "":
 		name = "metrics.PointGroups"
 	case points:
@@ -206,7 +207,7 @@ func (db *Store) metricQuery(query svc.MetricQuery, by metricParting) string {
 		name = "metrics.Rollups"
 	}
 	switch {
-	case percentile && query.Window.Source == svc.SourcePoints:
+	case percentile && query.Window.Source == metric.SourcePoints:
 		quantiles = "metrics.Exact"
 	case percentile:
 		quantiles = "metrics.Sketched"
@@ -227,7 +228,7 @@ func wholeHours(from time.Time, buckets []time.Time) bool {
 }
 
 // LabelArgs returns the values of metrics.Matching.
-func LabelArgs(labels []svc.Label) clickhouse.Args {
+func LabelArgs(labels []metric.Label) clickhouse.Args {
 	keys, wanted := []string{}, []string{}
 	for _, label := range labels {
 		if !slices.Contains(keys, label.Key) {

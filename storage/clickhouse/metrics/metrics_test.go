@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/metric"
 	"svc/protos"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -19,24 +20,24 @@ import (
 var metricNow = time.Date(2026, 11, 20, 12, 7, 31, 0, time.UTC)
 
 // observations returns points of a metric with random values over some days.
-func observations(seed uint64, count int) []svc.MetricRow {
+func observations(seed uint64, count int) []metric.Row {
 	rng := rand.New(rand.NewPCG(seed, 8))
-	rows := make([]svc.MetricRow, count)
+	rows := make([]metric.Row, count)
 	for i := range rows {
 		series := rng.IntN(6)
 		back := time.Duration(rng.ExpFloat64() * float64(10*time.Hour)).Truncate(time.Millisecond)
-		row := svc.MetricRow{
-			Environment: clickhousetest.Production().Number, Name: "latency", Series: uint64(series), Kind: svc.MetricHistogram, Unit: "ms",
-			Labels: []svc.Label{{Key: "path", Value: fmt.Sprintf("/%d", series%3)}, {Key: "zone", Value: string(rune('a' + series/3))}},
+		row := metric.Row{
+			Environment: clickhousetest.Production().Number, Name: "latency", Series: uint64(series), Kind: metric.MetricHistogram, Unit: "ms",
+			Labels: []metric.Label{{Key: "path", Value: fmt.Sprintf("/%d", series%3)}, {Key: "zone", Value: string(rune('a' + series/3))}},
 			Ts:     metricNow.Add(-back), ReceivedAt: metricNow, RetentionDays: 90,
 		}
 		var values []float64
 		for range 1 + rng.IntN(3) {
 			values = append(values, math.Round(rng.NormFloat64()*rng.ExpFloat64()*1e6)/1e3)
 		}
-		row.MetricTotals = svc.MetricTotals{Count: 1, Sum: values[0], Min: values[0], Max: values[0]}
+		row.Totals = metric.Totals{Count: 1, Sum: values[0], Min: values[0], Max: values[0]}
 		if len(values) > 1 {
-			row.Values, row.MetricTotals = values, svc.MetricTotals{Min: slices.Min(values), Max: slices.Max(values)}
+			row.Values, row.Totals = values, metric.Totals{Min: slices.Min(values), Max: slices.Max(values)}
 			for _, value := range values {
 				weight := uint64(1 + rng.IntN(3))
 				row.Weights = append(row.Weights, weight)
@@ -50,7 +51,7 @@ func observations(seed uint64, count int) []svc.MetricRow {
 }
 
 // observationsOf returns every observation of points.
-func observationsOf(rows []svc.MetricRow) []float64 {
+func observationsOf(rows []metric.Row) []float64 {
 	var all []float64
 	for _, row := range rows {
 		if len(row.Values) == 0 {
@@ -67,7 +68,7 @@ func observationsOf(rows []svc.MetricRow) []float64 {
 }
 
 // reckon computes an aggregation without sketches or totals.
-func reckon(agg svc.Agg, rows []svc.MetricRow) *float64 {
+func reckon(agg metric.Agg, rows []metric.Row) *float64 {
 	all := observationsOf(rows)
 	sum := 0.0
 	for _, value := range all {
@@ -75,16 +76,16 @@ func reckon(agg svc.Agg, rows []svc.MetricRow) *float64 {
 	}
 	count := float64(len(all))
 	switch {
-	case agg == svc.AggSum:
+	case agg == metric.AggSum:
 		return &sum
-	case agg == svc.AggCount:
+	case agg == metric.AggCount:
 		return &count
 	case len(all) == 0:
 		return nil
 	}
-	value := map[svc.Agg]float64{svc.AggAvg: sum / count, svc.AggMin: all[0], svc.AggMax: all[len(all)-1]}[agg]
+	value := map[metric.Agg]float64{metric.AggAvg: sum / count, metric.AggMin: all[0], metric.AggMax: all[len(all)-1]}[agg]
 	if at, ok := agg.Percentile(); ok {
-		value = all[int(math.Ceil(count*svc.Percentiles()[at]))-1]
+		value = all[int(math.Ceil(count*metric.Percentiles()[at]))-1]
 	}
 	return &value
 }
@@ -123,31 +124,31 @@ func TestMetricSeries(t *testing.T) {
 }
 
 // compareMetrics compares the ranges and intervals of one time zone.
-func compareMetrics(t *testing.T, db *testDB, rows []svc.MetricRow, zone *time.Location) {
+func compareMetrics(t *testing.T, db *testDB, rows []metric.Row, zone *time.Location) {
 	t.Helper()
-	for _, key := range svc.MetricRanges() {
-		for _, interval := range svc.MetricIntervals(key) {
-			window, problems := svc.ParseMetricWindow(key, interval, metricNow, zone)
+	for _, key := range metric.Ranges() {
+		for _, interval := range metric.Intervals(key) {
+			window, problems := metric.ParseMetricWindow(key, interval, metricNow, zone)
 			if problems != nil {
 				t.Fatal(problems)
 			}
-			for _, agg := range svc.Aggs() {
-				compareMetric(t, db, rows, svc.MetricQuery{Environment: clickhousetest.Production(), Name: "latency", Agg: agg, Window: window})
+			for _, agg := range metric.Aggs() {
+				compareMetric(t, db, rows, metric.Query{Environment: clickhousetest.Production(), Name: "latency", Agg: agg, Window: window})
 			}
-			for _, agg := range []svc.Agg{svc.AggP95, svc.AggAvg} {
+			for _, agg := range []metric.Agg{metric.AggP95, metric.AggAvg} {
 				for _, db.rowsAtOnce = range []uint64{0, exactRows} {
-					compareMetric(t, db, rows, svc.MetricQuery{
+					compareMetric(t, db, rows, metric.Query{
 						Environment: clickhousetest.Production(), Name: "latency", Agg: agg, Window: window, GroupBy: "path", Groups: 2,
-						Labels: []svc.Label{{Key: "path", Value: "/0"}, {Key: "path", Value: "/1"}, {Key: "path", Value: "/2"}, {Key: "zone", Value: "b"}},
+						Labels: []metric.Label{{Key: "path", Value: "/0"}, {Key: "path", Value: "/1"}, {Key: "path", Value: "/2"}, {Key: "zone", Value: "b"}},
 					})
 				}
 			}
-			compareMetric(t, db, rows, svc.MetricQuery{Environment: clickhousetest.Production(), Name: "latency", Agg: svc.AggSum, Window: window, Labels: []svc.Label{{Key: "nothing", Value: "x"}}})
+			compareMetric(t, db, rows, metric.Query{Environment: clickhousetest.Production(), Name: "latency", Agg: metric.AggSum, Window: window, Labels: []metric.Label{{Key: "nothing", Value: "x"}}})
 		}
 	}
 }
 
-func compareMetric(t *testing.T, db *testDB, rows []svc.MetricRow, query svc.MetricQuery) {
+func compareMetric(t *testing.T, db *testDB, rows []metric.Row, query metric.Query) {
 	t.Helper()
 	got, err := db.MetricSeries(deadline(t), query)
 	if err != nil {
@@ -155,14 +156,14 @@ func compareMetric(t *testing.T, db *testDB, rows []svc.MetricRow, query svc.Met
 	}
 	name := fmt.Sprintf("%s %s %s of %s", query.Agg, query.Window.Interval, query.Window.Key, query.Window.Source)
 	tolerance := 1e-9
-	if _, percentile := query.Agg.Percentile(); percentile && query.Window.Source == svc.SourceRollups {
-		tolerance = svc.SketchAccuracy + 1e-9
+	if _, percentile := query.Agg.Percentile(); percentile && query.Window.Source == metric.SourceRollups {
+		tolerance = metric.SketchAccuracy + 1e-9
 	}
 	buckets := append(query.Window.Buckets(), query.Window.To.Add(time.Millisecond))
 	if len(got.Points) != len(buckets)-1 {
 		t.Fatalf("%s: %d points instead of %d", name, len(got.Points), len(buckets)-1)
 	}
-	matching := slices.DeleteFunc(slices.Clone(rows), func(row svc.MetricRow) bool {
+	matching := slices.DeleteFunc(slices.Clone(rows), func(row metric.Row) bool {
 		return row.Ts.Before(query.Window.From) || !row.Ts.Before(query.Window.To) || !keeps(query.Labels, row.Labels)
 	})
 	inside := inBuckets(buckets, matching)
@@ -180,8 +181,8 @@ func compareMetric(t *testing.T, db *testDB, rows []svc.MetricRow, query svc.Met
 }
 
 // inBuckets groups rows by their bucket.
-func inBuckets(buckets []time.Time, rows []svc.MetricRow) [][]svc.MetricRow {
-	inside := make([][]svc.MetricRow, len(buckets))
+func inBuckets(buckets []time.Time, rows []metric.Row) [][]metric.Row {
+	inside := make([][]metric.Row, len(buckets))
 	for _, row := range rows {
 		at, exact := slices.BinarySearchFunc(buckets, row.Ts, time.Time.Compare)
 		if !exact {
@@ -193,7 +194,7 @@ func inBuckets(buckets []time.Time, rows []svc.MetricRow) [][]svc.MetricRow {
 }
 
 // compareGroupPoints compares the points of a group with its rows.
-func compareGroupPoints(t *testing.T, name string, query svc.MetricQuery, rows []svc.MetricRow, group svc.MetricGroup, tolerance float64) {
+func compareGroupPoints(t *testing.T, name string, query metric.Query, rows []metric.Row, group metric.Group, tolerance float64) {
 	t.Helper()
 	if want := uint64(len(observationsOf(rows))); group.Summary.Count != want {
 		t.Fatalf("%s: the summary of group %s counts %d instead of %d", name, group.Label, group.Summary.Count, want)
@@ -206,9 +207,9 @@ func compareGroupPoints(t *testing.T, name string, query svc.MetricQuery, rows [
 	}
 }
 
-func compareGroups(t *testing.T, name string, query svc.MetricQuery, matching []svc.MetricRow, got svc.MetricSeries, tolerance float64) {
+func compareGroups(t *testing.T, name string, query metric.Query, matching []metric.Row, got metric.Series, tolerance float64) {
 	t.Helper()
-	byLabel := map[string][]svc.MetricRow{}
+	byLabel := map[string][]metric.Row{}
 	for _, row := range matching {
 		byLabel[row.Labels[0].Value] = append(byLabel[row.Labels[0].Value], row)
 	}
@@ -221,15 +222,15 @@ func compareGroups(t *testing.T, name string, query svc.MetricQuery, matching []
 		}
 		compareGroupPoints(t, name, query, byLabel[group.Label], group, tolerance)
 	}
-	values := func(a, b svc.MetricGroup) int { return cmp.Compare(*b.Value, *a.Value) }
+	values := func(a, b metric.Group) int { return cmp.Compare(*b.Value, *a.Value) }
 	if !slices.IsSortedFunc(got.Groups, values) {
 		t.Fatalf("%s: the groups are not ordered by their values", name)
 	}
 }
 
-func keeps(wanted, labels []svc.Label) bool {
+func keeps(wanted, labels []metric.Label) bool {
 	for _, one := range wanted {
-		if !slices.ContainsFunc(wanted, func(w svc.Label) bool { return w.Key == one.Key && slices.Contains(labels, w) }) {
+		if !slices.ContainsFunc(wanted, func(w metric.Label) bool { return w.Key == one.Key && slices.Contains(labels, w) }) {
 			return false
 		}
 	}
@@ -247,14 +248,14 @@ func show(value *float64) any {
 func TestMetricState(t *testing.T) {
 	db := open(t)
 	ctx := deadline(t)
-	row := func(series uint64, id string, once bool, minute int, state string) svc.MetricRow {
+	row := func(series uint64, id string, once bool, minute int, state string) metric.Row {
 		at := metricNow.Add(time.Duration(minute) * time.Minute)
-		return svc.MetricRow{
-			Environment: 7, Name: "requests", Series: series, Kind: svc.MetricCounter, ID: id, Once: once, Ts: at, ReceivedAt: at, State: []byte(state),
-			Labels: []svc.Label{{Key: "host", Value: fmt.Sprint(series)}}, RetentionDays: 90,
+		return metric.Row{
+			Environment: 7, Name: "requests", Series: series, Kind: metric.Counter, ID: id, Once: once, Ts: at, ReceivedAt: at, State: []byte(state),
+			Labels: []metric.Label{{Key: "host", Value: fmt.Sprint(series)}}, RetentionDays: 90,
 		}
 	}
-	for id, rows := range map[uint64][]svc.MetricRow{
+	for id, rows := range map[uint64][]metric.Row{
 		1: {row(1, "", true, 0, "senderA a"), row(1, "", true, 1, "senderA b"), row(2, "mine", false, 1, ""), row(3, "", false, 1, "")},
 		2: {row(1, "", true, 2, "senderA c"), row(4, "", true, 2, "senderA d")},
 	} {
@@ -267,7 +268,7 @@ func TestMetricState(t *testing.T) {
 		}
 	}
 	states := map[uint64]string{}
-	err := db.Cumulatives(ctx, metricNow.Add(-time.Hour), 2, func(s svc.CumulativeSeries) {
+	err := db.Cumulatives(ctx, metricNow.Add(-time.Hour), 2, func(s metric.CumulativeSeries) {
 		states[s.Series] = fmt.Sprint(s.Environment, s.Name, string(s.State), s.SeenAt.Sub(metricNow))
 	})
 	if want := map[uint64]string{1: "7requestssenderA b1m0s"}; err != nil || !reflect.DeepEqual(states, want) {
@@ -275,8 +276,8 @@ func TestMetricState(t *testing.T) {
 	}
 	keys := map[[2]uint64]uint64{}
 	err = db.RecentMetrics(ctx, metricNow.Add(-time.Hour), 2, 1000, func(metric uint64, key [2]uint64) { keys[key] = metric })
-	metric, at := protos.VisitorHash(7, "requests"), metricNow.UnixMilli()
-	wantKeys := map[[2]uint64]uint64{protos.InstantKey(1, at): metric, protos.InstantKey(1, at+60_000): metric, protos.PointKey(2, "mine"): metric}
+	m, at := protos.VisitorHash(7, "requests"), metricNow.UnixMilli()
+	wantKeys := map[[2]uint64]uint64{protos.InstantKey(1, at): m, protos.InstantKey(1, at+60_000): m, protos.PointKey(2, "mine"): m}
 	if err != nil || !reflect.DeepEqual(keys, wantKeys) {
 		t.Errorf("keys %v, want %v (%v)", keys, wantKeys, err)
 	}
@@ -284,8 +285,8 @@ func TestMetricState(t *testing.T) {
 	if err := db.SeriesSince(ctx, []uint64{6, 7}, metricNow.Add(-time.Hour), func(environment uint64, numbers []uint64) { series[environment] = len(numbers) }); err != nil || len(series) != 1 || series[7] != 4 {
 		t.Errorf("series %v, %v", series, err)
 	}
-	names, err := db.MetricNames(ctx, svc.Environment{Number: 7})
-	want := []svc.MetricName{{Name: "requests", Kind: svc.MetricCounter, LabelKeys: []string{"host"}, Series: 4, LastSeenAt: metricNow.Add(2 * time.Minute)}}
+	names, err := db.MetricNames(ctx, domain.Environment{Number: 7})
+	want := []metric.Name{{Name: "requests", Kind: metric.Counter, LabelKeys: []string{"host"}, Series: 4, LastSeenAt: metricNow.Add(2 * time.Minute)}}
 	if err != nil || !reflect.DeepEqual(names, want) {
 		t.Errorf("names %+v, %v", names, err)
 	}

@@ -5,16 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/metric"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
 func TestQueriesExplain(t *testing.T) {
 	db, now := open(t), time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	args := LabelArgs([]svc.Label{{Key: "k", Value: "v"}}).With(clickhouse.BucketArgs([]time.Time{now})).With(clickhouse.Args{
+	args := LabelArgs([]metric.Label{{Key: "k", Value: "v"}}).With(clickhouse.BucketArgs([]time.Time{now})).With(clickhouse.Args{
 		"environment": uint64(7), "name": "", "from": now, "to": now, "all": false, "group_by": "k", "parts": []string{"v"}, "limit": 1,
-		"vitals": svc.Vitals(), "since": now, "until": now, "path": "", "device": "", "first_page": true, "after_count": uint64(0), "after_part": "",
+		"vitals": metric.Vitals(), "since": now, "until": now, "path": "", "device": "", "first_page": true, "after_count": uint64(0), "after_part": "",
 	})
 	clickhousetest.Explain(t, db.conn, db.queries, map[string]clickhouse.Args{"": args}, func(name, text string) string {
 		quantiles := db.queries["metrics.Sketched"]

@@ -78,7 +78,7 @@ FROM metric_seen AS s
 GROUP BY environment, name, series;
 
 -- Five-minute sums of a series. The sketch counts observations in bins that grow by ln((1 + a) / (1 - a)) =
--- 0.020000666706669543 in the logarithm. a = 0.01 is the relative error of a percentile. svc.SketchKey computes the
+-- 0.020000666706669543 in the logarithm. a = 0.01 is the relative error of a percentile. metric.SketchKey computes the
 -- same bins. Sketches merge by adding counts.
 CREATE TABLE IF NOT EXISTS metric_rollups
 (

@@ -1,7 +1,7 @@
 -- The state of the session at the time of the event, so reads find the state of a session in its latest rows.
 -- session_before is the time from the first event of the session to session_started. session_after is the time from
 -- the event of the row to the last event. session_engaged is the engaged time so far, and session_deeds are the bits
--- of svc.SessionDeeds. Older rows have zeros.
+-- of event.SessionDeeds. Older rows have zeros.
 ALTER TABLE events
     ADD COLUMN IF NOT EXISTS session_before Int64 CODEC(T64, ZSTD(1)) AFTER session_started,
     ADD COLUMN IF NOT EXISTS session_after Int64 CODEC(T64, ZSTD(1)) AFTER session_before,

@@ -24,7 +24,7 @@ ALTER TABLE names
 
 ALTER TABLE names ADD COLUMN IF NOT EXISTS counted UInt64 ALIAS if(guest = 0, visitor, guest);
 
--- A row with the bit 16 of svc.SessionDeeds only identifies a person before a visit began. It has no session here.
+-- A row with the bit 16 of event.SessionDeeds only identifies a person before a visit began. It has no session here.
 CREATE OR REPLACE MATERIALIZED VIEW visits_of_events TO visits AS
 SELECT
     environment,

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
@@ -157,4 +157,4 @@ func (db *Store) send(ctx context.Context, from, to *clickhouse.Conn, query, tab
 }
 
 // errSums means that a copy differs from the environment.
-var errSums = svc.Errorf(svc.CodeInternal, "The copy has other rows than the environment; nothing was moved. Repeat the command.")
+var errSums = domain.Errorf(domain.CodeInternal, "The copy has other rows than the environment; nothing was moved. Repeat the command.")

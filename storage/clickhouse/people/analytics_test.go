@@ -8,7 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/funnel"
+	"svc/domain/goal"
+	"svc/domain/person"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/reads"
 )
@@ -34,7 +40,7 @@ func TestFunnelsAndRetentionCountPersons(t *testing.T) {
 				for _, row := range events {
 					renamed := *row
 					renamed.EnvironmentNumber, renamed.DistinctID, renamed.AnonymousID = alone, "person "+person, ""
-					if row.Name == svc.IdentifyEvent || row.Name == svc.AliasEvent {
+					if row.Name == event.IdentifyEvent || row.Name == event.AliasEvent {
 						renamed.Name = "told"
 					}
 					block.Append(&renamed)
@@ -51,7 +57,7 @@ func TestFunnelsAndRetentionCountPersons(t *testing.T) {
 				t.Fatal(err)
 			}
 			from, to := rows[0].Ts.Truncate(24*time.Hour).AddDate(0, 0, random.IntN(3)), rows[len(rows)-1].Ts.Add(time.Hour)
-			window := svc.Window{From: from, To: to, Location: time.UTC}
+			window := domain.Window{From: from, To: to, Location: time.UTC}
 			compareReads(t, store, window, environment, alone)
 			comparePeople(t, db, store, window, environment, alone)
 		})
@@ -60,25 +66,25 @@ func TestFunnelsAndRetentionCountPersons(t *testing.T) {
 
 // comparePeople checks that two environments have the same funnels by property values, and that the lists of people
 // that dropped off have the sizes that the funnel reports.
-func comparePeople(t *testing.T, db *testDB, store *reads.Store, window svc.Window, one, other uint64) {
+func comparePeople(t *testing.T, db *testDB, store *reads.Store, window domain.Window, one, other uint64) {
 	t.Helper()
-	scope := func(number uint64) svc.AnalyticsScope {
-		return svc.AnalyticsScope{Environment: svc.Environment{Number: number}, Window: window}
+	scope := func(number uint64) analytics.Scope {
+		return analytics.Scope{Environment: domain.Environment{Number: number}, Window: window}
 	}
-	funnel := svc.Funnel{ID: "fun_1", WindowHours: 48, Steps: []svc.FunnelStep{
-		{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: svc.PageView}}, {Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "order"}},
+	f := funnel.Funnel{ID: "fun_1", WindowHours: 48, Steps: []funnel.Step{
+		{Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: event.PageView}}, {Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "order"}},
 	}}
-	for _, dimension := range []svc.Dimension{svc.DimPath, svc.DimSource, svc.DimCountry, "property.plan"} {
-		got, err := store.FunnelSplit(clickhousetest.Deadline(t), scope(one), funnel, svc.FunnelSplit{Dimension: dimension})
-		want, bad := store.FunnelSplit(clickhousetest.Deadline(t), scope(other), funnel, svc.FunnelSplit{Dimension: dimension})
+	for _, dimension := range []filter.Dimension{filter.DimPath, filter.DimSource, filter.DimCountry, "property.plan"} {
+		got, err := store.FunnelSplit(clickhousetest.Deadline(t), scope(one), f, funnel.Split{Dimension: dimension})
+		want, bad := store.FunnelSplit(clickhousetest.Deadline(t), scope(other), f, funnel.Split{Dimension: dimension})
 		if err != nil || bad != nil || !reflect.DeepEqual(got, want) || len(want.Values) == 0 {
 			t.Errorf("by %s the funnel is %+v (%v), want %+v (%v)", dimension, got, err, want, bad)
 		}
-		dropped, err := store.DroppedOff(clickhousetest.Deadline(t), scope(one), funnel, 1)
+		dropped, err := store.DroppedOff(clickhousetest.Deadline(t), scope(one), f, 1)
 		if err != nil || uint64(len(dropped)) != got.Rows[0].DropOff {
 			t.Fatalf("%d dropped off, %v, want %d", len(dropped), err, got.Rows[0].DropOff)
 		}
-		list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: one}, Persons: dropped, Now: window.To, Limit: 1000})
+		list, err := db.People(clickhousetest.Deadline(t), person.Query{Environment: domain.Environment{Number: one}, Persons: dropped, Now: window.To, Limit: 1000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,37 +100,37 @@ func comparePeople(t *testing.T, db *testDB, store *reads.Store, window svc.Wind
 }
 
 // compareReads checks that two environments have the same funnels and cohorts.
-func compareReads(t *testing.T, store *reads.Store, window svc.Window, one, other uint64) {
+func compareReads(t *testing.T, store *reads.Store, window domain.Window, one, other uint64) {
 	t.Helper()
-	scope := func(number uint64) svc.AnalyticsScope {
-		return svc.AnalyticsScope{Environment: svc.Environment{Number: number}, Window: window}
+	scope := func(number uint64) analytics.Scope {
+		return analytics.Scope{Environment: domain.Environment{Number: number}, Window: window}
 	}
-	event := func(name string) svc.FunnelStep {
-		return svc.FunnelStep{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: name}}
+	e := func(name string) funnel.Step {
+		return funnel.Step{Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: name}}
 	}
-	for _, steps := range [][]svc.FunnelStep{
-		{event(svc.PageView), event("order")},
-		{event("order"), event(svc.PageView), event("order"), event(svc.PageView)},
-		{{Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}, event(svc.PageView), event("order")},
+	for _, steps := range [][]funnel.Step{
+		{e(event.PageView), e("order")},
+		{e("order"), e(event.PageView), e("order"), e(event.PageView)},
+		{{Matcher: goal.Matcher{Kind: goal.MatchPath, Match: "/*"}}, e(event.PageView), e("order")},
 	} {
-		funnel := svc.Funnel{ID: "fun_1", WindowHours: 48, Steps: steps}
+		funnel := funnel.Funnel{ID: "fun_1", WindowHours: 48, Steps: steps}
 		got, err := store.FunnelResult(clickhousetest.Deadline(t), scope(one), funnel)
 		want, bad := store.FunnelResult(clickhousetest.Deadline(t), scope(other), funnel)
 		if err != nil || bad != nil || !reflect.DeepEqual(got, want) || want.Rows[1].Entered == 0 {
 			t.Errorf("the funnel is %+v (%v), want %+v (%v)", got, err, want, bad)
 		}
 	}
-	for _, event := range []string{"", "order"} {
-		for _, filters := range []svc.Filters{nil, {{Dimension: svc.DimEvent, Value: svc.PageView}}} {
-			ask := func(number uint64) (svc.Retention, error) {
-				query := svc.RetentionQuery{AnalyticsScope: scope(number), CohortBy: svc.Day, Event: event}
+	for _, e := range []string{"", "order"} {
+		for _, filters := range []filter.Filters{nil, {{Dimension: filter.DimEvent, Value: event.PageView}}} {
+			ask := func(number uint64) (analytics.Retention, error) {
+				query := analytics.RetentionQuery{Scope: scope(number), CohortBy: domain.Day, Event: e}
 				query.Filters = filters
 				return store.Retention(clickhousetest.Deadline(t), query)
 			}
 			got, err := ask(one)
 			want, bad := ask(other)
 			if err != nil || bad != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("with %q and %v the cohorts are %+v (%v), want %+v (%v)", event, filters, got, err, want, bad)
+				t.Errorf("with %q and %v the cohorts are %+v (%v), want %+v (%v)", e, filters, got, err, want, bad)
 			}
 		}
 	}

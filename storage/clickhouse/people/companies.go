@@ -8,13 +8,13 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 )
 
 // Companies returns a page of the companies of an environment.
-func (db *Store) Companies(ctx context.Context, q svc.CompanyQuery) (svc.CompanyList, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.CompanyList, error) {
+func (db *Store) Companies(ctx context.Context, q person.CompanyQuery) (person.CompanyList, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (person.CompanyList, error) {
 		defer db.noteSlow(q.Environment.Number, time.Now())
 		list, held, err := db.keptCompanies(ctx, q)
 		if err != nil {
@@ -26,7 +26,7 @@ func (db *Store) Companies(ctx context.Context, q svc.CompanyQuery) (svc.Company
 		rank := newConditions("")
 		shared, err := db.divides(ctx, q.Environment.Number, rank)
 		if err != nil {
-			return svc.CompanyList{}, err
+			return person.CompanyList{}, err
 		}
 		rows, err := db.companies(ctx, q, rank, shared, q.Limit+1)
 		return companyPage(rows, q.Limit), err
@@ -35,20 +35,20 @@ func (db *Store) Companies(ctx context.Context, q svc.CompanyQuery) (svc.Company
 
 // companyPage returns a page of companies. rows are in the order of the list and may contain one company of the next
 // page.
-func companyPage(rows []svc.Company, limit int) svc.CompanyList {
-	return svc.CompanyList{Rows: rows[:min(len(rows), limit)], More: len(rows) > limit}
+func companyPage(rows []person.Company, limit int) person.CompanyList {
+	return person.CompanyList{Rows: rows[:min(len(rows), limit)], More: len(rows) > limit}
 }
 
 // companies returns the companies of the persons of a query, by name and at most limit of them.
-func (db *Store) companies(ctx context.Context, q svc.CompanyQuery, rank *rankQuery, shared bool, limit int) ([]svc.Company, error) {
-	found := []svc.Company{}
+func (db *Store) companies(ctx context.Context, q person.CompanyQuery, rank *rankQuery, shared bool, limit int) ([]person.Company, error) {
+	found := []person.Company{}
 	query := companiesQuery(db.queries, rank, q.Masked, shared)
 	args := rank.values(q.Environment.Number).With(clickhouse.Args{"search": q.Search, "first_page": q.After == nil, "after": "", "limit": limit})
 	if q.After != nil {
 		args["after"] = *q.After
 	}
 	err := db.conn.Read(ctx, "listing companies", query, args, func(rows driver.Rows) (bool, error) {
-		var company svc.Company
+		var company person.Company
 		var first, last int64
 		err := rows.Scan(&company.Name, &company.People, &company.Events, &first, &last)
 		company.FirstSeenAt, company.LastSeenAt = time.UnixMilli(first).UTC(), time.UnixMilli(last).UTC()
@@ -60,7 +60,7 @@ func (db *Store) companies(ctx context.Context, q svc.CompanyQuery, rank *rankQu
 
 // keptCompanies is Companies from materialized profiles; it folds the people that changed since. held is false if there
 // are no profiles or they were dropped during the read.
-func (db *Store) keptCompanies(ctx context.Context, q svc.CompanyQuery) (list svc.CompanyList, held bool, err error) {
+func (db *Store) keptCompanies(ctx context.Context, q person.CompanyQuery) (list person.CompanyList, held bool, err error) {
 	rank := newConditions("")
 	rank.whole = true
 	folds, err := db.keptOf(ctx, q.Environment.Number, rank)
@@ -84,8 +84,8 @@ func (db *Store) keptCompanies(ctx context.Context, q svc.CompanyQuery) (list sv
 }
 
 // sumCompanies adds up companies of the same name, and returns them in the order of the list.
-func sumCompanies(rows []svc.Company) []svc.Company {
-	slices.SortFunc(rows, func(a, b svc.Company) int { return strings.Compare(a.Name, b.Name) })
+func sumCompanies(rows []person.Company) []person.Company {
+	slices.SortFunc(rows, func(a, b person.Company) int { return strings.Compare(a.Name, b.Name) })
 	sums := rows[:0]
 	for _, row := range rows {
 		last := len(sums) - 1

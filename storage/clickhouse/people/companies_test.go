@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/person"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -23,7 +25,7 @@ func TestCompaniesGroupPersons(t *testing.T) {
 			db, rows := open(t), history(random, 60+random.IntN(100))
 			block := db.blocks.NewBlock()
 			for i := range rows {
-				if row := &rows[i]; row.Name == svc.IdentifyEvent {
+				if row := &rows[i]; row.Name == event.IdentifyEvent {
 					row.Properties = companyTraits(random)
 				}
 				block.Append(&rows[i])
@@ -34,7 +36,7 @@ func TestCompaniesGroupPersons(t *testing.T) {
 			if err := db.Unite(clickhousetest.Deadline(t), environment); err != nil {
 				t.Fatal(err)
 			}
-			for _, query := range []svc.CompanyQuery{{}, {Search: "CO1"}, {Search: "@acme"}, {Masked: true}, {Masked: true, Search: "@acme"}} {
+			for _, query := range []person.CompanyQuery{{}, {Search: "CO1"}, {Search: "@acme"}, {Masked: true}, {Masked: true, Search: "@acme"}} {
 				want, got := companiesOf(rows, query), listed(t, db, query)
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("%+v\ngot  %+v\nwant %+v", query, got, want)
@@ -63,9 +65,9 @@ func companyTraits(random *rand.Rand) []byte {
 }
 
 // companiesOf computes the companies from the persons of the rows.
-func companiesOf(rows []svc.EventRow, query svc.CompanyQuery) []svc.Company {
+func companiesOf(rows []event.Row, query person.CompanyQuery) []person.Company {
 	persons, _ := grouped(rows)
-	found := map[string]svc.Company{}
+	found := map[string]person.Company{}
 	for _, events := range persons {
 		name := companyOf(events)
 		if query.Masked {
@@ -84,23 +86,23 @@ func companiesOf(rows []svc.EventRow, query svc.CompanyQuery) []svc.Company {
 		one.Name, one.People, one.Events = name, one.People+1, one.Events+uint64(len(events))
 		found[name] = one
 	}
-	out := make([]svc.Company, 0, len(found))
+	out := make([]person.Company, 0, len(found))
 	for _, one := range found {
 		out = append(out, one)
 	}
-	slices.SortFunc(out, func(a, b svc.Company) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b person.Company) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
 // companyOf returns the company that a person set last, else the last group.
-func companyOf(events []*svc.EventRow) string {
+func companyOf(events []*event.Row) string {
 	company, group := "", ""
 	for _, row := range events {
 		var traits struct {
 			Company json.RawMessage `json:"company"`
 			Group   string          `json:"$group"`
 		}
-		if row.Name != svc.IdentifyEvent || json.Unmarshal(row.Properties, &traits) != nil {
+		if row.Name != event.IdentifyEvent || json.Unmarshal(row.Properties, &traits) != nil {
 			continue
 		}
 		var named struct{ Name string }
@@ -115,10 +117,10 @@ func companyOf(events []*svc.EventRow) string {
 }
 
 // listed reads all companies page by page.
-func listed(t *testing.T, db *testDB, query svc.CompanyQuery) []svc.Company {
+func listed(t *testing.T, db *testDB, query person.CompanyQuery) []person.Company {
 	t.Helper()
-	query.Environment, query.Limit = svc.Environment{Number: environment}, 2
-	out := []svc.Company{}
+	query.Environment, query.Limit = domain.Environment{Number: environment}, 2
+	out := []person.Company{}
 	for {
 		page, err := db.Companies(clickhousetest.Deadline(t), query)
 		if err != nil {

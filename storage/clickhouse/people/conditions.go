@@ -5,17 +5,18 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain/filter"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 )
 
 // inSegment returns the condition that a person is in a segment.
-func (q *rankQuery) inSegment(segment *svc.Segment, now time.Time) string {
-	if segment.Kind == svc.SegmentStatic {
-		members := q.value("Array(UInt64)", segment.Members)
+func (q *rankQuery) inSegment(s *segment.Segment, now time.Time) string {
+	if s.Kind == segment.Static {
+		members := q.value("Array(UInt64)", s.Members)
 		return q.fold(q.over("max", q.add(fact{sourceIDs, "toUInt8(visitor IN " + members + ")", "", "toUInt8(0)", ""}))) + " = 1"
 	}
-	return (&conditions{q, now}).group(segment.Definition)
+	return (&conditions{q, now}).group(s.Definition)
 }
 
 // conditions compiles a valid definition. The fields of conditions choose among fixed texts; keys and values are
@@ -26,8 +27,8 @@ type conditions struct {
 }
 
 // group returns the condition that a person meets a group.
-func (c *conditions) group(group *svc.SegmentGroup) string {
-	list := func(nodes []svc.SegmentNode) []string {
+func (c *conditions) group(group *segment.Group) string {
+	list := func(nodes []segment.Node) []string {
 		parts := make([]string, len(nodes))
 		for i, node := range nodes {
 			parts[i] = c.node(node)
@@ -43,12 +44,12 @@ func (c *conditions) group(group *svc.SegmentGroup) string {
 
 // node returns the condition that a person meets a node of a definition. If the query reads materialized profiles and
 // they contain all facts of the node, the condition is evaluated on the profiles, before facts of visitors join them.
-func (c *conditions) node(node svc.SegmentNode) string {
+func (c *conditions) node(node segment.Node) string {
 	of := func(c *conditions) string {
-		if node.SegmentGroup != nil {
-			return c.group(node.SegmentGroup)
+		if node.Group != nil {
+			return c.group(node.Group)
 		}
-		return c.condition(node.SegmentCondition)
+		return c.condition(node.Condition)
 	}
 	if !c.whole || c.apart {
 		return of(c)
@@ -63,38 +64,38 @@ func (c *conditions) node(node svc.SegmentNode) string {
 }
 
 // condition returns the condition that a person meets one of a definition.
-func (c *conditions) condition(one *svc.SegmentCondition) string {
+func (c *conditions) condition(one *segment.Condition) string {
 	switch kind, key := one.Key(); kind {
-	case svc.SegmentTrait:
+	case segment.Trait:
 		return c.text(one, c.trait(key))
-	case svc.SegmentProperty:
+	case segment.Property:
 		return c.property(one, key)
-	case svc.SegmentStage:
+	case segment.Stage:
 		return c.text(one, c.fold(c.stage()))
-	case svc.SegmentTag:
+	case segment.Tag:
 		return c.tag(one)
-	case svc.SegmentFirstSource:
+	case segment.FirstSource:
 		source, _ := c.touch()
 		return c.text(one, c.fold(source))
-	case svc.SegmentCountry:
+	case segment.Country:
 		country, _ := c.place("country")
 		return c.text(one, c.fold(country))
-	case svc.SegmentDevice:
+	case segment.Device:
 		device, _ := c.place("device")
 		return c.text(one, c.fold(device))
-	case svc.SegmentLastSeen:
+	case segment.LastSeen:
 		return c.instant(one, c.fold(c.over("max", c.lastSeen())))
-	case svc.SegmentFirstSeen:
+	case segment.FirstSeen:
 		return c.instant(one, "began")
-	case svc.SegmentSessions:
+	case segment.Sessions:
 		return c.number(one, c.fold(c.sessions()))
-	case svc.SegmentEvents:
+	case segment.Events:
 		return c.number(one, "seen")
-	case svc.SegmentDid:
+	case segment.Did:
 		return c.did(one)
-	case svc.SegmentDidNot:
+	case segment.DidNot:
 		return "NOT " + c.did(one)
-	case svc.SegmentRevenue:
+	case segment.Revenue:
 		return c.text(one, "arrayElement(['none', 'canceled', 'trialing', 'past_due', 'active'], "+c.fold(c.subscribed())+" + 1)")
 	}
 	return "false"
@@ -164,19 +165,19 @@ func (q *rankQuery) place(column string) (value, at string) {
 // property returns the condition that any event of the last days has a property that compares as wanted. For neq and
 // for operators of absence, it is the condition that no event has one. semver_neq needs a version and the
 // absence of the given one.
-func (c *conditions) property(one *svc.SegmentCondition, key string) string {
-	if one.Op == svc.SegmentSemverNeq {
+func (c *conditions) property(one *segment.Condition, key string) string {
+	if one.Op == segment.SemverNeq {
 		same := *one
-		same.Op = svc.SegmentSemverEq
+		same.Op = segment.SemverEq
 		return "(" + c.sent(one, key) + " = 1 AND " + c.sent(&same, key) + " = 0)"
 	}
 	wanted, none := *one, false
 	switch {
-	case one.Op == svc.SegmentNeq:
-		wanted.Op, none = svc.SegmentEq, true
-	case one.Op == svc.SegmentNotWithinDays:
-		wanted.Op, none = svc.SegmentWithinDays, true
-	case one.Op == svc.SegmentExists && !one.Wants():
+	case one.Op == segment.Neq:
+		wanted.Op, none = segment.Eq, true
+	case one.Op == segment.NotWithinDays:
+		wanted.Op, none = segment.WithinDays, true
+	case one.Op == segment.Exists && !one.Wants():
 		wanted.Value, none = true, true
 	}
 	found := c.sent(&wanted, key)
@@ -187,9 +188,9 @@ func (c *conditions) property(one *svc.SegmentCondition, key string) string {
 }
 
 // sent is 1 if any event of the last days has a property that meets a condition, else 0.
-func (c *conditions) sent(wanted *svc.SegmentCondition, key string) string {
+func (c *conditions) sent(wanted *segment.Condition, key string) string {
 	raw := "JSONExtractRaw(events.properties, " + c.bind(key) + ")"
-	since := c.now.AddDate(0, 0, -svc.SegmentPropertyDays).UnixMilli()
+	since := c.now.AddDate(0, 0, -segment.PropertyDays).UnixMilli()
 	c.args["sent_since"] = since
 	meets := "toUInt8(" + c.text(wanted, plainText(raw)) + ")"
 	shared := "maxIf(" + meets + ", ts >= fromUnixTimestamp64Milli({sent_since:Int64}, 'UTC'))"
@@ -197,18 +198,18 @@ func (c *conditions) sent(wanted *svc.SegmentCondition, key string) string {
 }
 
 // tag returns the condition that a person has, or does not have, some tags.
-func (c *conditions) tag(one *svc.SegmentCondition) string {
+func (c *conditions) tag(one *segment.Condition) string {
 	tags := c.tags()
 	texts := []string{}
 	for _, operand := range one.Operands() {
 		texts = append(texts, operand.Text)
 	}
 	switch one.Op {
-	case svc.SegmentEq, svc.SegmentIn:
+	case segment.Eq, segment.In:
 		return "hasAny(" + tags + ", " + c.value("Array(String)", texts) + ")"
-	case svc.SegmentNeq:
+	case segment.Neq:
 		return "NOT hasAny(" + tags + ", " + c.value("Array(String)", texts) + ")"
-	case svc.SegmentContains:
+	case segment.Contains:
 		return "arrayExists(tag -> position(tag, " + c.bind(texts[0]) + ") > 0, " + tags + ")"
 	default: // exists
 		return map[bool]string{true: "notEmpty(", false: "empty("}[one.Wants()] + tags + ")"
@@ -220,11 +221,11 @@ const quarter = 15 * 60
 
 // did returns the condition that a person did something often enough. Profiles contain the time at which each person
 // last did each thing, which suffices for whether they did it at all since an instant.
-func (c *conditions) did(one *svc.SegmentCondition) string {
+func (c *conditions) did(one *segment.Condition) string {
 	op, bound := often(one)
-	if c.whole && bound == 1 && (op == svc.SegmentGte || op == svc.SegmentLt) {
+	if c.whole && bound == 1 && (op == segment.Gte || op == segment.Lt) {
 		atAll := "done[" + c.bind(one.Event.Name) + "] >= " + c.value("Int64", max(didSince(one, c.now), 1))
-		if op == svc.SegmentLt {
+		if op == segment.Lt {
 			return "NOT (" + atAll + ")"
 		}
 		return "(" + atAll + ")"
@@ -246,26 +247,26 @@ func (c *conditions) did(one *svc.SegmentCondition) string {
 
 // didSince returns the instant from which on events count for a condition, in seconds since the epoch. A window begins
 // with a quarter of an hour.
-func didSince(one *svc.SegmentCondition, now time.Time) int64 {
-	if one.Op == svc.SegmentWithinDays || one.Op == svc.SegmentNotWithinDays {
+func didSince(one *segment.Condition, now time.Time) int64 {
+	if one.Op == segment.WithinDays || one.Op == segment.NotWithinDays {
 		return one.Since(now).Unix() / quarter * quarter
 	}
 	return 0
 }
 
 // often returns how a condition compares the number of events.
-func often(one *svc.SegmentCondition) (op svc.SegmentOp, bound float64) {
+func often(one *segment.Condition) (op segment.Op, bound float64) {
 	wants, isBool := one.Value.(bool)
 	number, isNumber := one.Value.(float64)
 	count := float64(one.Event.Count)
 	switch {
-	case one.Op == svc.SegmentWithinDays:
-		return svc.SegmentGte, count
-	case one.Op == svc.SegmentNotWithinDays, one.Op == svc.SegmentExists && !one.Wants(),
-		isBool && one.Op == svc.SegmentEq && !wants, isBool && one.Op == svc.SegmentNeq && wants:
-		return svc.SegmentLt, count
-	case isBool, one.Op == svc.SegmentExists:
-		return svc.SegmentGte, count
+	case one.Op == segment.WithinDays:
+		return segment.Gte, count
+	case one.Op == segment.NotWithinDays, one.Op == segment.Exists && !one.Wants(),
+		isBool && one.Op == segment.Eq && !wants, isBool && one.Op == segment.Neq && wants:
+		return segment.Lt, count
+	case isBool, one.Op == segment.Exists:
+		return segment.Gte, count
 	case isNumber:
 		return one.Op, number
 	}
@@ -273,15 +274,15 @@ func often(one *svc.SegmentCondition) (op svc.SegmentOp, bound float64) {
 }
 
 // sign returns the operator of a comparison of numbers.
-func sign(op svc.SegmentOp) string {
-	return map[svc.SegmentOp]string{
-		svc.SegmentEq: "=", svc.SegmentNeq: "!=", svc.SegmentGt: ">", svc.SegmentGte: ">=", svc.SegmentLt: "<", svc.SegmentLte: "<=",
-		svc.SegmentSemverGt: ">", svc.SegmentSemverGte: ">=", svc.SegmentSemverLt: "<", svc.SegmentSemverLte: "<=",
+func sign(op segment.Op) string {
+	return map[segment.Op]string{
+		segment.Eq: "=", segment.Neq: "!=", segment.Gt: ">", segment.Gte: ">=", segment.Lt: "<", segment.Lte: "<=",
+		segment.SemverGt: ">", segment.SemverGte: ">=", segment.SemverLt: "<", segment.SemverLte: "<=",
 	}[op]
 }
 
 // number compares a number that every person has.
-func (c *conditions) number(one *svc.SegmentCondition, number string) string {
+func (c *conditions) number(one *segment.Condition, number string) string {
 	numbers := []float64{}
 	for _, operand := range one.Operands() {
 		if operand.Number != nil {
@@ -289,9 +290,9 @@ func (c *conditions) number(one *svc.SegmentCondition, number string) string {
 		}
 	}
 	switch one.Op {
-	case svc.SegmentExists:
+	case segment.Exists:
 		return map[bool]string{true: "true", false: "false"}[one.Wants()]
-	case svc.SegmentIn:
+	case segment.In:
 		return "has(" + c.value("Array(Float64)", numbers) + ", toFloat64(" + number + "))"
 	default:
 		return "(" + number + " " + sign(one.Op) + " " + c.value("Float64", numbers[0]) + ")"
@@ -299,13 +300,13 @@ func (c *conditions) number(one *svc.SegmentCondition, number string) string {
 }
 
 // instant compares milliseconds since the epoch, which every person has.
-func (c *conditions) instant(one *svc.SegmentCondition, ms string) string {
+func (c *conditions) instant(one *segment.Condition, ms string) string {
 	switch one.Op {
-	case svc.SegmentExists:
+	case segment.Exists:
 		return map[bool]string{true: "true", false: "false"}[one.Wants()]
-	case svc.SegmentWithinDays:
+	case segment.WithinDays:
 		return "(" + ms + " >= " + c.value("Int64", one.Since(c.now).UnixMilli()) + ")"
-	case svc.SegmentNotWithinDays:
+	case segment.NotWithinDays:
 		return "(" + ms + " < " + c.value("Int64", one.Since(c.now).UnixMilli()) + ")"
 	default:
 		at, _ := one.Time()
@@ -314,24 +315,24 @@ func (c *conditions) instant(one *svc.SegmentCondition, ms string) string {
 }
 
 // text compares a text. The empty text means that the value is absent.
-func (c *conditions) text(one *svc.SegmentCondition, text string) string {
+func (c *conditions) text(one *segment.Condition, text string) string {
 	switch one.Op {
-	case svc.SegmentEq, svc.SegmentIn:
+	case segment.Eq, segment.In:
 		return c.equalsAny(one, text)
-	case svc.SegmentNeq:
+	case segment.Neq:
 		return "NOT " + c.equalsAny(one, text)
-	case svc.SegmentContains:
+	case segment.Contains:
 		return "(position(" + text + ", " + c.bind(one.Operands()[0].Text) + ") > 0)"
-	case svc.SegmentExists:
+	case segment.Exists:
 		return map[bool]string{true: "(" + text + " != '')", false: "(" + text + " = '')"}[one.Wants()]
-	case svc.SegmentWithinDays, svc.SegmentNotWithinDays:
+	case segment.WithinDays, segment.NotWithinDays:
 		since, now := c.value("Int64", one.Since(c.now).UnixMilli()), c.value("Int64", c.now.UnixMilli())
 		within := "ifNull(" + instantOf(text) + " BETWEEN " + since + " AND " + now + ", false)"
-		if one.Op == svc.SegmentNotWithinDays {
+		if one.Op == segment.NotWithinDays {
 			return "NOT " + within
 		}
 		return within
-	case svc.SegmentSemverEq, svc.SegmentSemverNeq, svc.SegmentSemverGt, svc.SegmentSemverGte, svc.SegmentSemverLt, svc.SegmentSemverLte:
+	case segment.SemverEq, segment.SemverNeq, segment.SemverGt, segment.SemverGte, segment.SemverLt, segment.SemverLte:
 		return c.version(one, text)
 	default: // ordering operators
 	}
@@ -343,7 +344,7 @@ func (c *conditions) text(one *svc.SegmentCondition, text string) string {
 
 // equalsAny returns the condition that a text is one of the values of a condition. A text that parses as a number
 // equals that number.
-func (c *conditions) equalsAny(one *svc.SegmentCondition, text string) string {
+func (c *conditions) equalsAny(one *segment.Condition, text string) string {
 	texts, numbers := []string{}, []float64{}
 	for _, operand := range one.Operands() {
 		if operand.Number != nil {
@@ -364,7 +365,7 @@ func (c *conditions) equalsAny(one *svc.SegmentCondition, text string) string {
 
 // numberOf returns a text as a number, or NULL if it does not parse as one.
 func (c *conditions) numberOf(text string) string {
-	return "if(match(" + text + ", " + c.bind(svc.NumberPattern) + "), toFloat64OrNull(" + text + "), NULL)"
+	return "if(match(" + text + ", " + c.bind(filter.NumberPattern) + "), toFloat64OrNull(" + text + "), NULL)"
 }
 
 // instantOf returns a text as milliseconds since the epoch, or NULL if it does not parse as a time. It accepts an ISO

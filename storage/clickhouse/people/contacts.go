@@ -8,7 +8,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/destination"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 )
 
@@ -18,8 +19,8 @@ func phoneTraits() []string { return []string{"phone", "phoneNumber", "phone_num
 // Contacts returns the contacts of the persons of some visitors, by visitor. They are the contacts that the profiles
 // show, each from the time at which the visitor belonged to the person. Visitors without any contact are left out. It
 // runs two short queries, and a fixed number more if visitors have ties.
-func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]svc.Contacts, error) {
-	found := map[uint64]svc.Contacts{}
+func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []uint64) (map[uint64]destination.Contacts, error) {
+	found := map[uint64]destination.Contacts{}
 	if len(visitors) == 0 {
 		return found, nil
 	}
@@ -36,9 +37,9 @@ func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []ui
 		if !slices.ContainsFunc(of, func(s span) bool { return known[s.person] != nil }) {
 			continue
 		}
-		contacts := make(svc.Contacts, len(of))
+		contacts := make(destination.Contacts, len(of))
 		for i, one := range of {
-			contacts[i] = svc.ContactSince{SinceMs: one.sinceMs, Contact: known[one.person]}
+			contacts[i] = destination.ContactSince{SinceMs: one.sinceMs, Contact: known[one.person]}
 		}
 		found[visitor] = contacts
 	}
@@ -47,7 +48,7 @@ func (db *Store) Contacts(ctx context.Context, environment uint64, visitors []ui
 
 // reached returns the contacts of the persons of visitors, by the numbers of the persons. spans has the visitors with
 // ties; the others are persons by themselves.
-func (db *Store) reached(ctx context.Context, environment uint64, visitors []uint64, spans members) (map[uint64]*svc.Contact, error) {
+func (db *Store) reached(ctx context.Context, environment uint64, visitors []uint64, spans members) (map[uint64]*destination.Contact, error) {
 	r := &personRows{db: db, environment: environment, members: members{}}
 	if len(spans) > 0 {
 		var err error
@@ -61,7 +62,7 @@ func (db *Store) reached(ctx context.Context, environment uint64, visitors []uin
 			r.members[visitor] = []span{{0, visitor}}
 		}
 	}
-	told := map[share]*svc.PersonVisitor{}
+	told := map[share]*person.Visitor{}
 	own, shared := r.members.lists()
 	if err := r.readTold(ctx, own, told); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (db *Store) reached(ctx context.Context, environment uint64, visitors []uin
 			persons[of.person] = true
 		}
 	}
-	maps.DeleteFunc(told, func(of share, _ *svc.PersonVisitor) bool { return several[of.visitor] != nil && !persons[of.person] })
+	maps.DeleteFunc(told, func(of share, _ *person.Visitor) bool { return several[of.visitor] != nil && !persons[of.person] })
 	if len(persons) > 0 {
 		if err := r.addSeen(ctx, several, persons, told); err != nil {
 			return nil, err
@@ -104,7 +105,7 @@ func (m members) persons() (persons []uint64) {
 }
 
 // readTold reads the contact traits that visitors set.
-func (r *personRows) readTold(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+func (r *personRows) readTold(ctx context.Context, visitors []uint64, into map[share]*person.Visitor) error {
 	args := r.args(visitors).With(clickhouse.Args{"phones": phoneTraits()})
 	return r.db.conn.Read(ctx, "reading how people are reached", r.db.queries["contacts.Told"], args, func(rows driver.Rows) (bool, error) {
 		var visitor uint64
@@ -115,15 +116,15 @@ func (r *personRows) readTold(ctx context.Context, visitors []uint64, into map[s
 			return false, err
 		}
 		v := r.part(into, r.members.home(visitor), visitor)
-		v.Identified, v.Email, v.Name, v.Traits, v.Once = identified == 1, svc.StampedText(email), svc.StampedText(name), stamped(traits), stamped(once)
+		v.Identified, v.Email, v.Name, v.Traits, v.Once = identified == 1, person.StampedText(email), person.StampedText(name), stamped(traits), stamped(once)
 		return true, nil
 	})
 }
 
 // addSeen adds to the traits when the visitors of some persons were seen, which determines the ids of these persons.
-func (r *personRows) addSeen(ctx context.Context, visitors members, persons map[uint64]bool, told map[share]*svc.PersonVisitor) error {
+func (r *personRows) addSeen(ctx context.Context, visitors members, persons map[uint64]bool, told map[share]*person.Visitor) error {
 	own, _ := visitors.near(slices.Collect(maps.Keys(persons))).lists()
-	seen := map[share]*svc.PersonVisitor{}
+	seen := map[share]*person.Visitor{}
 	if err := r.readSeen(ctx, own, seen); err != nil {
 		return err
 	}
@@ -135,18 +136,18 @@ func (r *personRows) addSeen(ctx context.Context, visitors members, persons map[
 }
 
 // contactsOf folds the traits of visitors into contacts, by the numbers of the persons.
-func contactsOf(told map[share]*svc.PersonVisitor) map[uint64]*svc.Contact {
-	of := map[uint64][]svc.PersonVisitor{}
+func contactsOf(told map[share]*person.Visitor) map[uint64]*destination.Contact {
+	of := map[uint64][]person.Visitor{}
 	for part, visitor := range told {
 		of[part.person] = append(of[part.person], *visitor)
 	}
-	contacts := make(map[uint64]*svc.Contact, len(of))
+	contacts := make(map[uint64]*destination.Contact, len(of))
 	for number, visitors := range of {
-		person, found := svc.FoldPerson(visitors, nil)
+		person, found := person.FoldPerson(visitors, nil)
 		if !found {
 			continue
 		}
-		contact := &svc.Contact{ID: person.ID, Name: person.Name, Email: person.Email}
+		contact := &destination.Contact{ID: person.ID, Name: person.Name, Email: person.Email}
 		for _, trait := range phoneTraits() {
 			if json.Unmarshal(person.Traits[trait], &contact.Phone) == nil && contact.Phone != "" {
 				break

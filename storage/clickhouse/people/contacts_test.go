@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/destination"
+	"svc/domain/event"
+	"svc/domain/person"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
@@ -64,18 +66,18 @@ func TestContactsAreThoseOfThePersonAtTheTime(t *testing.T) {
 }
 
 // contactOf returns the contact of a person of the model. The phone number comes from the event that set the address.
-func contactOf(c counted) *svc.Contact {
+func contactOf(c counted) *destination.Contact {
 	if c.Email == "" {
 		return nil
 	}
 	number, _, _ := strings.Cut(c.Email, "@")
-	return &svc.Contact{ID: svc.PersonID(people.VisitorNumber(c.DistinctID)), Email: c.Email, Phone: "+49" + number}
+	return &destination.Contact{ID: person.ID(people.VisitorNumber(c.DistinctID)), Email: c.Email, Phone: "+49" + number}
 }
 
 // TestWhoeverIsAloneIsReached reads the contacts of people without ties: by the common names of phone number traits,
 // and among as many other visitors as one query of destinations contains.
 func TestWhoeverIsAloneIsReached(t *testing.T) {
-	db, want := open(t), map[uint64]svc.Contacts{}
+	db, want := open(t), map[uint64]destination.Contacts{}
 	rows := db.blocks.NewBlock()
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	var asked []uint64
@@ -84,19 +86,19 @@ func TestWhoeverIsAloneIsReached(t *testing.T) {
 	}
 	for id, c := range map[string]struct {
 		traits  string
-		contact svc.Contact
+		contact destination.Contact
 	}{
-		"ada":  {`{"email":"ada@example.com","name":"Ada","phone":"+49 1"}`, svc.Contact{Name: "Ada", Email: "ada@example.com", Phone: "+49 1"}},
-		"bert": {`{"phone":null,"phone_number":"+49 2","phoneNumber":"+49 3"}`, svc.Contact{Phone: "+49 3"}},
-		"cora": {`{"firstName":"Cora","lastName":"Eno","phone":49,"phone_number":"+49 4"}`, svc.Contact{Name: "Cora Eno", Phone: "+49 4"}},
-		"dora": {`{"$set_once":{"phone":"+49 5"}}`, svc.Contact{Phone: "+49 5"}},
+		"ada":  {`{"email":"ada@example.com","name":"Ada","phone":"+49 1"}`, destination.Contact{Name: "Ada", Email: "ada@example.com", Phone: "+49 1"}},
+		"bert": {`{"phone":null,"phone_number":"+49 2","phoneNumber":"+49 3"}`, destination.Contact{Phone: "+49 3"}},
+		"cora": {`{"firstName":"Cora","lastName":"Eno","phone":49,"phone_number":"+49 4"}`, destination.Contact{Name: "Cora Eno", Phone: "+49 4"}},
+		"dora": {`{"$set_once":{"phone":"+49 5"}}`, destination.Contact{Phone: "+49 5"}},
 	} {
 		row := clickhousetest.Row(environment, at, "e-"+id, "", "")
-		row.Name, row.DistinctID, row.AnonymousID, row.Properties = svc.IdentifyEvent, id, "", json.RawMessage(c.traits)
+		row.Name, row.DistinctID, row.AnonymousID, row.Properties = event.IdentifyEvent, id, "", json.RawMessage(c.traits)
 		rows.Append(row)
 		number, contact := people.VisitorNumber(id), c.contact
-		contact.ID = svc.PersonID(number)
-		want[number] = svc.Contacts{{Contact: &contact}}
+		contact.ID = person.ID(number)
+		want[number] = destination.Contacts{{Contact: &contact}}
 		asked = append(asked, number)
 	}
 	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, rows); err != nil {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 )
 
 // Hide excludes the rows of erased visitors from all reads. It replaces the previous set.
-func (db *Store) Hide(erasures []svc.Erasure) {
+func (db *Store) Hide(erasures []person.Erasure) {
 	visitors := map[uint64][]string{}
 	for _, erasure := range erasures {
 		for _, visitor := range erasure.Visitors {
@@ -50,12 +51,12 @@ func erasedColumns() map[string][]string {
 }
 
 // erasureArgs returns the parameters of the statements of an erasure.
-func erasureArgs(erasure svc.Erasure) clickhouse.Args {
+func erasureArgs(erasure person.Erasure) clickhouse.Args {
 	return clickhouse.Args{"environment": erasure.EnvironmentNumber, "visitors": erasure.Visitors}
 }
 
 // CountErased returns how many events and occurrences of the visitors of an erasure are stored.
-func (db *Store) CountErased(ctx context.Context, erasure svc.Erasure) (counts svc.ErasureCounts, err error) {
+func (db *Store) CountErased(ctx context.Context, erasure person.Erasure) (counts person.ErasureCounts, err error) {
 	err = db.conn.All().Read(ctx, "counting what is erased", db.queries["erasures.Count"], erasureArgs(erasure), func(rows driver.Rows) (bool, error) {
 		return false, rows.Scan(&counts.Events, &counts.Occurrences)
 	})
@@ -83,7 +84,7 @@ func (db *Store) ForgetLetters(ctx context.Context, environment uint64, words []
 
 // ForgetIssues replaces the texts of issues by the texts of other people's occurrences, and removes issues that
 // affected no other person. It does so once for each turn of an erasure. Remove subtracts the counts.
-func (db *Store) ForgetIssues(ctx context.Context, erasure svc.Erasure, turn string) error {
+func (db *Store) ForgetIssues(ctx context.Context, erasure person.Erasure, turn string) error {
 	empty, err := db.numbers(ctx, "finding issues of one person", db.conn.All(), db.queries["erasures.EmptyIssues"], erasureArgs(erasure))
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (db *Store) ForgetIssues(ctx context.Context, erasure svc.Erasure, turn str
 
 // Remove removes the rows of the visitors of an erasure and subtracts them from the sums. It may be repeated, and must
 // be repeated after a crash: each turn subtracts once.
-func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) error {
+func (db *Store) Remove(ctx context.Context, erasure person.Erasure, turn string) error {
 	splits, err := db.splitsOf(ctx, erasure.EnvironmentNumber, erasure.Visitors...)
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func (db *Store) Remove(ctx context.Context, erasure svc.Erasure, turn string) e
 
 // removeRoots removes the roots of all visitors that aliases join to the visitors of an erasure. The roots were
 // computed from aliases that the erasure removes (docs/decisions/0027-tie-and-split-ids-by-durable-decisions.md).
-func (db *Store) removeRoots(ctx context.Context, erasure svc.Erasure) error {
+func (db *Store) removeRoots(ctx context.Context, erasure person.Erasure) error {
 	roots, err := db.numbers(ctx, "finding whom erased visitors stood for", db.conn.All(), db.queries["erasures.Roots"], erasureArgs(erasure))
 	if err != nil || len(roots) == 0 {
 		return err
@@ -170,7 +171,7 @@ const countsAtOnce = 1000
 
 // ForgetCustomers replaces the customer ids of an erasure in billing items, which retain their amounts. ids are the
 // numbers of the ids; the number of a visitor differs from it if the id came back after an erasure. It may be repeated.
-func (db *Store) ForgetCustomers(ctx context.Context, erasure svc.Erasure, ids []uint64) error {
+func (db *Store) ForgetCustomers(ctx context.Context, erasure person.Erasure, ids []uint64) error {
 	args := clickhouse.Args{"environment": erasure.EnvironmentNumber, "ids": ids, "life": erasure.Life, "at": erasure.At.UTC()}
 	return mutate(ctx, db.conn, db.queries["erasures.Customers"], args)
 }
@@ -185,7 +186,7 @@ func (db *Store) Billed(ctx context.Context, environment uint64, customer string
 }
 
 // once runs the inserts of a query with deduplication tokens of an erasure's turn.
-func (db *Store) once(ctx context.Context, query string, erasure svc.Erasure, turn string, counted bool) error {
+func (db *Store) once(ctx context.Context, query string, erasure person.Erasure, turn string, counted bool) error {
 	args := erasureArgs(erasure).With(clickhouse.Args{"counted": counted})
 	for i, statement := range strings.Split(db.queries[query], ";\n") {
 		token := fmt.Sprintf("%s-%s-%s-%d", erasure.ID, turn, query, i)
@@ -212,7 +213,7 @@ func mutate(ctx context.Context, conn *clickhouse.Conn, query string, args click
 }
 
 // Quoting returns the identities of the conversations and inboxes of an application that quote any of the words.
-func (db *Store) Quoting(ctx context.Context, app svc.AppRef, words []string) (conversations, inboxes []string, err error) {
+func (db *Store) Quoting(ctx context.Context, app domain.AppRef, words []string) (conversations, inboxes []string, err error) {
 	if len(words) == 0 {
 		return nil, nil, nil
 	}
@@ -231,13 +232,13 @@ func (db *Store) Quoting(ctx context.Context, app svc.AppRef, words []string) (c
 }
 
 // QuotingAlerts returns the entities of an application's alert rules that quote any of the words, including incidents.
-func (db *Store) QuotingAlerts(ctx context.Context, app svc.AppRef, words []string) (entities []svc.Entity, err error) {
+func (db *Store) QuotingAlerts(ctx context.Context, app domain.AppRef, words []string) (entities []domain.Entity, err error) {
 	if len(words) == 0 {
 		return nil, nil
 	}
 	args := clickhouse.Args{"owner": "alerting/" + app.String(), "words": words}
 	err = db.conn.Read(ctx, "finding incidents that quote a person", db.queries["erasures.QuotingAlerts"], args, func(rows driver.Rows) (bool, error) {
-		entity := svc.Entity{Owner: "alerting/" + app.String()}
+		entity := domain.Entity{Owner: "alerting/" + app.String()}
 		var payload string
 		err := rows.Scan(&entity.Kind, &entity.ID, &payload)
 		entity.Payload = []byte(payload)

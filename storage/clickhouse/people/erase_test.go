@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/event"
+	"svc/domain/person"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
@@ -31,10 +32,10 @@ func TestAnErasureTakesTiesAlong(t *testing.T) {
 		}
 	}
 	for _, previous := range []string{"left", "right", "third"} {
-		store(svc.AliasEvent, "erased", previous)
+		store(event.AliasEvent, "erased", previous)
 	}
-	erasure := svc.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: []uint64{people.VisitorNumber("erased")}, Life: 1, At: at}
-	db.Hide([]svc.Erasure{erasure})
+	erasure := person.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: []uint64{people.VisitorNumber("erased")}, Life: 1, At: at}
+	db.Hide([]person.Erasure{erasure})
 	for _, turn := range []string{"1", "2"} {
 		if err := db.Remove(clickhousetest.Deadline(t), erasure, turn); err != nil {
 			t.Fatal(err)
@@ -42,9 +43,9 @@ func TestAnErasureTakesTiesAlong(t *testing.T) {
 	}
 	db.Hide(nil)
 	for _, id := range []string{"left", "right", "third", "friend"} {
-		store(svc.PageView, id, "")
+		store(event.PageView, id, "")
 	}
-	store(svc.AliasEvent, "left", "friend")
+	store(event.AliasEvent, "left", "friend")
 	var got [][]string
 	for _, one := range stored(t, db) {
 		got = append(got, one.DistinctIDs)

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 )
 
 // Eraser removes the rows of erased people. One node of a cluster does it.
@@ -15,15 +16,15 @@ type Eraser struct {
 	// Owns reports whether this node is the one.
 	Owns func() bool
 	// Open returns the erasures that are not complete, the oldest first.
-	Open func() []svc.Erasure
+	Open func() []person.Erasure
 	// IDs returns the numbers of the ids of an erasure.
-	IDs func(erasure svc.Erasure) []uint64
+	IDs func(erasure person.Erasure) []uint64
 	// Withdraw takes the person out of exports that began before.
-	Withdraw func(ctx context.Context, erasure svc.Erasure) error
+	Withdraw func(ctx context.Context, erasure person.Erasure) error
 	// Count stores durably the counts of the rows that a turn is about to remove. The first count of a turn holds.
-	Count func(ctx context.Context, app svc.AppRef, id, turn string, counts svc.ErasureCounts) error
+	Count func(ctx context.Context, app domain.AppRef, id, turn string, counts person.ErasureCounts) error
 	// Note stores durably the progress of an erasure.
-	Note func(ctx context.Context, app svc.AppRef, id string, status svc.ErasureStatus) error
+	Note func(ctx context.Context, app domain.AppRef, id string, status person.ErasureStatus) error
 	// Changed is called after rows of environments were removed.
 	Changed func(environments []uint64)
 	// Settle is the delay between a request and the removal of its rows; rows accepted before the request are stored by
@@ -55,11 +56,11 @@ func (e *Eraser) Run(ctx context.Context) error {
 
 // round removes the rows of due erasures. An erasure that fails is repeated in the next round and delays no other.
 func (e *Eraser) round(ctx context.Context) {
-	done := map[svc.AppRef]int{}
+	done := map[domain.AppRef]int{}
 	for _, erasure := range e.Open() {
-		turn, status, wait := "1", svc.ErasureRemoved, e.Settle
-		if erasure.Status == svc.ErasureRemoved {
-			turn, status, wait = "2", svc.ErasureComplete, 10*e.Settle
+		turn, status, wait := "1", person.ErasureRemoved, e.Settle
+		if erasure.Status == person.ErasureRemoved {
+			turn, status, wait = "2", person.ErasureComplete, 10*e.Settle
 		}
 		if e.Now().Sub(erasure.At) < wait || done[erasure.App] >= erasuresARound || ctx.Err() != nil {
 			continue
@@ -72,7 +73,7 @@ func (e *Eraser) round(ctx context.Context) {
 }
 
 // remove removes the rows of an erasure and stores its progress.
-func (e *Eraser) remove(ctx context.Context, erasure svc.Erasure, turn string, status svc.ErasureStatus) error {
+func (e *Eraser) remove(ctx context.Context, erasure person.Erasure, turn string, status person.ErasureStatus) error {
 	counts, err := e.Store.CountErased(ctx, erasure)
 	if err != nil {
 		return err

@@ -11,7 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 )
 
@@ -26,25 +27,25 @@ func defaultBounds() bounds { return bounds{first: 500, most: 8192} }
 // person; the source only determines the people to fold.
 type finder struct {
 	db *Store
-	q  svc.PersonQuery
+	q  person.Query
 	// members are the visitors of the people that were folded one by one. spans caches the spans of visitors that were
 	// read; they are empty for a visitor that is a person by itself.
 	members, spans members
 	// looked are the visitors that were folded with their persons. folded are the keys of the matching persons.
 	looked map[uint64]bool
-	folded map[uint64]svc.PersonKey
+	folded map[uint64]person.Key
 	// folds are the materialized profiles that the page was read from, or nil. unkept makes the finder ignore
 	// materialized profiles.
 	folds  *keptFolds
 	unkept bool
 }
 
-func newFinder(db *Store, q svc.PersonQuery) *finder {
-	return &finder{db: db, q: q, members: members{}, spans: members{}, looked: map[uint64]bool{}, folded: map[uint64]svc.PersonKey{}}
+func newFinder(db *Store, q person.Query) *finder {
+	return &finder{db: db, q: q, members: members{}, spans: members{}, looked: map[uint64]bool{}, folded: map[uint64]person.Key{}}
 }
 
 // find returns the keys of the people of the page and of one more person.
-func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
+func (f *finder) find(ctx context.Context) ([]person.Key, error) {
 	if keys, found := f.kept(ctx); found {
 		return f.page(keys), nil
 	}
@@ -52,7 +53,7 @@ func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []svc.PersonKey
+	var keys []person.Key
 	var found bool
 	switch {
 	case of != nil:
@@ -76,12 +77,12 @@ func (f *finder) find(ctx context.Context) ([]svc.PersonKey, error) {
 }
 
 // page truncates keys after the first one of the next page.
-func (f *finder) page(keys []svc.PersonKey) []svc.PersonKey {
+func (f *finder) page(keys []person.Key) []person.Key {
 	return keys[:min(len(keys), f.q.Limit+1)]
 }
 
 // rows returns the rows of the people of the page.
-func (f *finder) rows(ctx context.Context, persons []uint64) ([]svc.Person, error) {
+func (f *finder) rows(ctx context.Context, persons []uint64) ([]person.Person, error) {
 	for _, person := range persons {
 		if f.members[person] == nil { // all people were folded
 			return f.db.persons(ctx, f.q.Environment.Number, persons)
@@ -104,7 +105,7 @@ func (f *finder) candidates(ctx context.Context) (visitors []uint64, many *candi
 	if f.q.Persons != nil && len(f.q.Persons) <= f.db.bounds.most {
 		return f.q.Persons, nil, nil
 	}
-	if f.q.Segment != nil && f.q.Segment.Kind == svc.SegmentStatic && len(f.q.Segment.Members) <= f.db.bounds.most {
+	if f.q.Segment != nil && f.q.Segment.Kind == segment.Static && len(f.q.Segment.Members) <= f.db.bounds.most {
 		return append([]uint64{}, f.q.Segment.Members...), nil, nil
 	}
 	for _, of := range f.tells() {
@@ -133,7 +134,7 @@ func (f *finder) tells() (all []*candidateQuery) {
 	}{
 		{"candidates.Tagged", len(f.q.Tags) > 0},
 		{"candidates.Told", f.q.Search != ""},
-		{"candidates.Staged", f.q.Stage != "" && f.q.Stage != svc.StageVisitor},
+		{"candidates.Staged", f.q.Stage != "" && f.q.Stage != segment.StageVisitor},
 	} {
 		if one.asked {
 			rank := &rankQuery{args: args}
@@ -166,7 +167,7 @@ func (db *Store) visitors(ctx context.Context, what, query string, args clickhou
 // seen when this person was, or later. So each person that was first seen after an instant has such a visitor among the
 // visitors first seen after it. The strays cover the persons without such a visitor. walk looks at the latest visitors
 // first, then at the candidates, or without candidates at all visitors. It gives up after bounds.most visitors.
-func (f *finder) walk(ctx context.Context, candidates *candidateQuery) (keys []svc.PersonKey, found bool, err error) {
+func (f *finder) walk(ctx context.Context, candidates *candidateQuery) (keys []person.Key, found bool, err error) {
 	bounds := f.db.bounds
 	var strays []uint64
 	var few bool
@@ -219,7 +220,7 @@ func (f *finder) strays(ctx context.Context) (visitors []uint64, few bool, err e
 
 // fill folds the people of a queue in growing batches until the page is full. It always looks at the strays. It returns
 // false if the page needs more visitors than the queue has.
-func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc.PersonKey, found bool, err error) {
+func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []person.Key, found bool, err error) {
 	batch := slices.Clone(strays)
 	for from, size := 0, q.step; ; size *= 4 {
 		to := min(from+size, len(q.sightings))
@@ -244,7 +245,7 @@ func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc
 		if !over || !q.complete {
 			floor = q.sightings[to-1].firstMs
 		}
-		keys = slices.DeleteFunc(slices.Collect(maps.Values(f.folded)), func(key svc.PersonKey) bool { return key.BeganMs <= floor })
+		keys = slices.DeleteFunc(slices.Collect(maps.Values(f.folded)), func(key person.Key) bool { return key.BeganMs <= floor })
 		if len(keys) > f.q.Limit || over {
 			sortKeys(keys)
 			return keys, len(keys) > f.q.Limit || q.complete, nil
@@ -254,8 +255,8 @@ func (f *finder) fill(ctx context.Context, q queue, strays []uint64) (keys []svc
 }
 
 // sortKeys puts keys in the order of the list.
-func sortKeys(keys []svc.PersonKey) {
-	slices.SortFunc(keys, func(a, b svc.PersonKey) int {
+func sortKeys(keys []person.Key) {
+	slices.SortFunc(keys, func(a, b person.Key) int {
 		return cmp.Or(cmp.Compare(b.BeganMs, a.BeganMs), cmp.Compare(b.Number, a.Number))
 	})
 }
@@ -271,7 +272,7 @@ func (f *finder) args(limit int) clickhouse.Args {
 
 // among returns the matching persons of visitors, in the order of the list. It returns false if these persons have too
 // many visitors.
-func (f *finder) among(ctx context.Context, visitors []uint64) (keys []svc.PersonKey, few bool, err error) {
+func (f *finder) among(ctx context.Context, visitors []uint64) (keys []person.Key, few bool, err error) {
 	if len(visitors) == 0 {
 		return nil, true, nil
 	}
@@ -334,8 +335,8 @@ func (f *finder) asksNothing() bool {
 
 // seen returns the keys of persons after the position of the page. It uses when their visitors were seen; no visitor
 // may be shared.
-func (f *finder) seen(ctx context.Context, persons, visitors []uint64, of members) (keys []svc.PersonKey, err error) {
-	parts := map[share]*svc.PersonVisitor{}
+func (f *finder) seen(ctx context.Context, persons, visitors []uint64, of members) (keys []person.Key, err error) {
+	parts := map[share]*person.Visitor{}
 	r := &personRows{db: f.db, environment: f.q.Environment.Number, members: of}
 	if err := r.readSeen(ctx, visitors, parts); err != nil {
 		return nil, err
@@ -346,11 +347,11 @@ func (f *finder) seen(ctx context.Context, persons, visitors []uint64, of member
 			began[part.person] = seen.FirstMs
 		}
 	}
-	for _, person := range persons {
-		at, found := began[person]
+	for _, p := range persons {
+		at, found := began[p]
 		after := f.q.After
-		if found && (after == nil || at < after.BeganMs || at == after.BeganMs && person < after.Number) {
-			keys = append(keys, svc.PersonKey{Number: person, BeganMs: at})
+		if found && (after == nil || at < after.BeganMs || at == after.BeganMs && p < after.Number) {
+			keys = append(keys, person.Key{Number: p, BeganMs: at})
 		}
 	}
 	sortKeys(keys)
@@ -358,7 +359,7 @@ func (f *finder) seen(ctx context.Context, persons, visitors []uint64, of member
 }
 
 // all folds the facts of all people.
-func (f *finder) all(ctx context.Context) ([]svc.PersonKey, error) {
+func (f *finder) all(ctx context.Context) ([]person.Key, error) {
 	rank := newRank(f.q)
 	shared, err := f.db.divides(ctx, f.q.Environment.Number, rank)
 	if err != nil {
@@ -368,10 +369,10 @@ func (f *finder) all(ctx context.Context) ([]svc.PersonKey, error) {
 }
 
 // rank reads the keys of the persons that match a query.
-func (f *finder) rank(ctx context.Context, rank *rankQuery, shared bool, args clickhouse.Args) (keys []svc.PersonKey, err error) {
+func (f *finder) rank(ctx context.Context, rank *rankQuery, shared bool, args clickhouse.Args) (keys []person.Key, err error) {
 	query := rank.text(f.db.queries["persons.Rank"], f.db.queries, shared)
 	err = f.db.conn.Read(ctx, "listing people", query, rank.values(f.q.Environment.Number).With(args), func(rows driver.Rows) (bool, error) {
-		var key svc.PersonKey
+		var key person.Key
 		err := rows.Scan(&key.Number, &key.BeganMs)
 		keys = append(keys, key)
 		return true, err

@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
@@ -37,7 +40,7 @@ func TestPagesAreThoseOfAllPeople(t *testing.T) {
 			if err := db.Unite(clickhousetest.Deadline(t), environment); err != nil {
 				t.Fatal(err)
 			}
-			static := svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{people.VisitorNumber(rows[3].Visitor()), people.VisitorNumber(rows[40].Visitor())}}
+			static := segment.Segment{Kind: segment.Static, Members: []uint64{people.VisitorNumber(rows[3].Visitor()), people.VisitorNumber(rows[40].Visitor())}}
 			comparePages(t, db, &static)
 			compareSpans(t, db, rows)
 			// Deleting the profiles of known ids leaves only their traits and links, as is the case until ForgetGone
@@ -53,17 +56,17 @@ func TestPagesAreThoseOfAllPeople(t *testing.T) {
 }
 
 // comparePages compares the pages of some queries, each read in several ways.
-func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
+func comparePages(t *testing.T, db *testDB, static *segment.Segment) {
 	t.Helper()
-	dynamic := func(definition string) *svc.Segment { segment := define(t, definition); return &segment }
-	for _, query := range []svc.PersonQuery{
+	dynamic := func(definition string) *segment.Segment { segment := define(t, definition); return &segment }
+	for _, query := range []person.Query{
 		{},
 		{Search: "U1"},
 		{Search: "7@EXAMPLE"},
 		{Search: "u", SearchMasked: true},
-		{Stage: svc.StageVisitor},
-		{Stage: svc.StageLead},
-		{Stage: svc.StageSignup, Search: "3"},
+		{Stage: segment.StageVisitor},
+		{Stage: segment.StageLead},
+		{Stage: segment.StageSignup, Search: "3"},
 		{Segment: static},
 		{Segment: dynamic(`{"all":[{"field":"trait.plan","op":"gte","value":10},{"field":"did_event","op":"exists","event":{"name":"order"}}]}`)},
 		{Segment: dynamic(`{"any":[{"field":"first_seen_at","op":"gte","value":"2026-11-02"},{"field":"trait.first","op":"in","value":[1,2,3,4,5,6]}]}`)},
@@ -81,7 +84,7 @@ func comparePages(t *testing.T, db *testDB, static *svc.Segment) {
 }
 
 // compareSpans compares the spans of visitors as pages compute them with the spans in queries about all people.
-func compareSpans(t *testing.T, db *testDB, rows []svc.EventRow) {
+func compareSpans(t *testing.T, db *testDB, rows []event.Row) {
 	t.Helper()
 	var visitors []uint64
 	for i := range rows {
@@ -95,9 +98,9 @@ func compareSpans(t *testing.T, db *testDB, rows []svc.EventRow) {
 }
 
 // keysOf reads the ids of the people of a query, page by page, in their order.
-func keysOf(t *testing.T, db *testDB, query svc.PersonQuery) (ids []string) {
+func keysOf(t *testing.T, db *testDB, query person.Query) (ids []string) {
 	t.Helper()
-	query.Environment, query.Limit = svc.Environment{Number: environment}, cmp.Or(query.Limit, 7)
+	query.Environment, query.Limit = domain.Environment{Number: environment}, cmp.Or(query.Limit, 7)
 	for {
 		list, err := db.People(clickhousetest.Deadline(t), query)
 		if err != nil {
@@ -119,14 +122,14 @@ func TestASearchFindsEverybodyWhoUsedADevice(t *testing.T) {
 	db, at := open(t), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	block := db.blocks.NewBlock()
 	for i, one := range []struct{ name, distinct, device string }{
-		{svc.PageView, "", "handed"},
-		{svc.IdentifyEvent, "first", "handed"},
-		{svc.PageView, "", "handed"},
-		{svc.IdentifyEvent, "second", "handed"},
-		{svc.PageView, "", "handed"},
-		{svc.PageView, "", "left"},
-		{svc.IdentifyEvent, "third", "left"},
-		{svc.IdentifyEvent, "fourth", "left"},
+		{event.PageView, "", "handed"},
+		{event.IdentifyEvent, "first", "handed"},
+		{event.PageView, "", "handed"},
+		{event.IdentifyEvent, "second", "handed"},
+		{event.PageView, "", "handed"},
+		{event.PageView, "", "left"},
+		{event.IdentifyEvent, "third", "left"},
+		{event.IdentifyEvent, "fourth", "left"},
 	} {
 		row := clickhousetest.Row(environment, at.Add(time.Duration(i)*time.Hour), fmt.Sprint("e", i), "", "")
 		row.Name, row.DistinctID, row.AnonymousID = one.name, one.distinct, one.device
@@ -140,7 +143,7 @@ func TestASearchFindsEverybodyWhoUsedADevice(t *testing.T) {
 		db.LookAmong(128, look)
 		for search, want := range map[string][]string{"HAND": {"second", "first"}, "left": {"third"}, "fourth": {"fourth"}} {
 			var got []string
-			list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Search: search, Limit: 10})
+			list, err := db.People(clickhousetest.Deadline(t), person.Query{Environment: domain.Environment{Number: environment}, Search: search, Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/goal"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
@@ -42,8 +46,8 @@ func TestKeptPeopleAreThoseOfTheirFacts(t *testing.T) {
 			k.keep()
 			k.compare("kept again", 0, len(k.rows))
 
-			erasure := svc.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: []uint64{k.visitor(), k.visitor()}, Life: 1, At: k.now}
-			k.db.Hide([]svc.Erasure{erasure})
+			erasure := person.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: []uint64{k.visitor(), k.visitor()}, Life: 1, At: k.now}
+			k.db.Hide([]person.Erasure{erasure})
 			k.compare("hidden", -1, -1)
 			k.keep()
 			k.compare("kept while somebody is hidden", 0, len(k.rows))
@@ -61,7 +65,7 @@ func TestKeptPeopleAreThoseOfTheirFacts(t *testing.T) {
 
 			k.keep()
 			clickhousetest.Exec(t, k.db.conn, "ALTER TABLE person_folds DROP COLUMN words")
-			if got := keysOf(t, k.db, svc.PersonQuery{Search: "u1"}); len(got) == 0 {
+			if got := keysOf(t, k.db, person.Query{Search: "u1"}); len(got) == 0 {
 				t.Error("a search that cannot read what is kept finds nobody")
 			}
 			k.compare("it cannot be read", -1, -1)
@@ -74,7 +78,7 @@ func TestKeptPeopleAreThoseOfTheirFacts(t *testing.T) {
 func TestWhatIsEmptiedMeanwhileIsNotKept(t *testing.T) {
 	k := newKeeping(t, rand.New(rand.NewPCG(1, 10)))
 	k.store(len(k.rows))
-	want := keysOf(t, k.db, svc.PersonQuery{Limit: 200})
+	want := keysOf(t, k.db, person.Query{Limit: 200})
 	for n := range 30 {
 		done := make(chan error)
 		go func() { done <- k.db.Keep(clickhousetest.Deadline(t), environment, uint64(n+1)) }()
@@ -93,7 +97,7 @@ func TestWhatIsEmptiedMeanwhileIsNotKept(t *testing.T) {
 		if !emptied && changed < 0 {
 			t.Errorf("round %d: nobody is kept", n)
 		}
-		if got := keysOf(t, k.db, svc.PersonQuery{Limit: 200}); !slices.Equal(got, want) {
+		if got := keysOf(t, k.db, person.Query{Limit: 200}); !slices.Equal(got, want) {
 			t.Fatalf("round %d: the list has %d people, want %d", n, len(got), len(want))
 		}
 	}
@@ -105,7 +109,7 @@ type keeping struct {
 	random *rand.Rand
 	db     *testDB
 	// rows are the rows that are not stored yet, in any order.
-	rows          []svc.EventRow
+	rows          []event.Row
 	block, number uint64
 	now           time.Time
 }
@@ -114,7 +118,7 @@ func newKeeping(t *testing.T, random *rand.Rand) *keeping {
 	rows := historyOf(random, 200, 25)
 	for i := range rows {
 		rows[i].Country = fmt.Sprint("c", random.IntN(3))
-		if rows[i].Name == svc.IdentifyEvent && i%3 == 0 {
+		if rows[i].Name == event.IdentifyEvent && i%3 == 0 {
 			rows[i].Properties = companyTraits(random)
 		}
 	}
@@ -153,19 +157,19 @@ func (k *keeping) merge() {
 
 // decide stores decisions of members about some visitors.
 func (k *keeping) decide() {
-	var entities []svc.Entity
+	var entities []domain.Entity
 	for _, decided := range []string{`"tags":{"vip":{"on":true,"at":1}}`, `"stage":"lead","stageAt":5`, `"stage":"paying","stageAt":7`} {
 		visitor := k.visitor()
 		payload := fmt.Appendf(nil, `{"visitor":%d,%s}`, visitor, decided)
-		entities = append(entities, svc.Entity{Owner: people.PersonOwner(environment, visitor), Kind: "person", ID: "person", Payload: payload})
+		entities = append(entities, domain.Entity{Owner: people.PersonOwner(environment, visitor), Kind: "person", ID: "person", Payload: payload})
 	}
-	if err := k.db.state.Put(clickhousetest.Deadline(k.t), entities, nil, svc.Trail{}); err != nil {
+	if err := k.db.state.Put(clickhousetest.Deadline(k.t), entities, nil, domain.Trail{}); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
 func (k *keeping) activate() {
-	goals := []svc.Goal{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "order"}}}
+	goals := []goal.Goal{{Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "order"}}}
 	if err := k.db.Activate(clickhousetest.Deadline(k.t), environment, goals, time.Unix(0, 0), time.Now().AddDate(10, 0, 0)); err != nil {
 		k.t.Fatal(err)
 	}
@@ -190,27 +194,27 @@ func (k *keeping) compare(after string, from, to int) {
 	other := *k.db
 	other.Store = k.db.Unkept()
 	other.LookAmong(1, 0)
-	dynamic := func(definition string) *svc.Segment { segment := define(k.t, definition); return &segment }
-	segments := []svc.Segment{{Kind: svc.SegmentStatic, Members: []uint64{k.visitor(), k.visitor()}}}
+	dynamic := func(definition string) *segment.Segment { segment := define(k.t, definition); return &segment }
+	segments := []segment.Segment{{Kind: segment.Static, Members: []uint64{k.visitor(), k.visitor()}}}
 	for _, one := range atoms(k.now) {
 		segments = append(segments, define(k.t, `{"all":[`+one.text+`]}`))
 	}
 	for range 4 {
 		segments = append(segments, define(k.t, composed(k.random, atoms(k.now), 1).text))
 	}
-	queries := []svc.PersonQuery{{}, {Search: "U1"}, {Search: "7@EXAMPLE"}, {Search: "u", SearchMasked: true}, {Search: "@", SearchMasked: true}, {Search: "co1"}, {Tags: []string{"vip"}}}
-	for _, stage := range []svc.LifecycleStage{svc.StageVisitor, svc.StageLead, svc.StageSignup, svc.StageActivated, svc.StagePaying} {
-		queries = append(queries, svc.PersonQuery{Stage: stage}, svc.PersonQuery{Stage: stage, Search: "3"})
+	queries := []person.Query{{}, {Search: "U1"}, {Search: "7@EXAMPLE"}, {Search: "u", SearchMasked: true}, {Search: "@", SearchMasked: true}, {Search: "co1"}, {Tags: []string{"vip"}}}
+	for _, stage := range []segment.LifecycleStage{segment.StageVisitor, segment.StageLead, segment.StageSignup, segment.StageActivated, segment.StagePaying} {
+		queries = append(queries, person.Query{Stage: stage}, person.Query{Stage: stage, Search: "3"})
 	}
 	for i := range segments[1:] {
 		if k.random.IntN(4) == 0 {
-			queries = append(queries, svc.PersonQuery{Segment: &segments[i+1]})
+			queries = append(queries, person.Query{Segment: &segments[i+1]})
 		}
 	}
 	queries = append(queries,
-		svc.PersonQuery{Segment: &segments[0]},
-		svc.PersonQuery{Segment: dynamic(`{"any":[{"field":"tag","op":"eq","value":"vip"},{"field":"stage","op":"eq","value":"paying"},{"field":"sessions","op":"gt","value":3}]}`)},
-		svc.PersonQuery{Segment: dynamic(`{"all":[{"field":"stage","op":"neq","value":"visitor"},{"field":"did_event","op":"exists","event":{"name":"order"}},{"field":"country","op":"neq","value":"c0"}]}`)})
+		person.Query{Segment: &segments[0]},
+		person.Query{Segment: dynamic(`{"any":[{"field":"tag","op":"eq","value":"vip"},{"field":"stage","op":"eq","value":"paying"},{"field":"sessions","op":"gt","value":3}]}`)},
+		person.Query{Segment: dynamic(`{"all":[{"field":"stage","op":"neq","value":"visitor"},{"field":"did_event","op":"exists","event":{"name":"order"}},{"field":"country","op":"neq","value":"c0"}]}`)})
 	for _, query := range queries {
 		if k.random.IntN(4) > 0 {
 			continue
@@ -220,17 +224,17 @@ func (k *keeping) compare(after string, from, to int) {
 			k.t.Errorf("%s: %+v finds\n%v\nwant\n%v", after, query, got, want)
 		}
 	}
-	for _, query := range []svc.CompanyQuery{{}, {Search: "CO1"}, {Masked: true}} {
+	for _, query := range []person.CompanyQuery{{}, {Search: "CO1"}, {Masked: true}} {
 		if got, want := listed(k.t, k.db, query), listed(k.t, &other, query); !reflect.DeepEqual(got, want) {
 			k.t.Errorf("%s: %+v finds the companies\n%+v\nwant\n%+v", after, query, got, want)
 		}
 	}
-	for _, some := range [][]svc.Segment{segments, segments[1:2], segments[len(segments)-2:]} {
-		got, err := k.db.SegmentCounts(clickhousetest.Deadline(k.t), svc.Environment{Number: environment}, some, k.now)
+	for _, some := range [][]segment.Segment{segments, segments[1:2], segments[len(segments)-2:]} {
+		got, err := k.db.SegmentCounts(clickhousetest.Deadline(k.t), domain.Environment{Number: environment}, some, k.now)
 		if err != nil {
 			k.t.Fatal(err)
 		}
-		want, err := other.SegmentCounts(clickhousetest.Deadline(k.t), svc.Environment{Number: environment}, some, k.now)
+		want, err := other.SegmentCounts(clickhousetest.Deadline(k.t), domain.Environment{Number: environment}, some, k.now)
 		if err != nil || !slices.Equal(got, want) {
 			k.t.Errorf("%s: the segments have %v people, want %v (%v)", after, got, want, err)
 		}

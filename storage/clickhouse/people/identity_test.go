@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
@@ -20,13 +23,13 @@ const environment = 7
 
 // history returns rows of a few visitors that identify themselves in every way: on shared devices, as each other's
 // anonymous ids, and by aliases in chains and circles.
-func history(random *rand.Rand, rows int) []svc.EventRow { return historyOf(random, rows, 8) }
+func history(random *rand.Rand, rows int) []event.Row { return historyOf(random, rows, 8) }
 
 // historyOf is history with the given number of known and of anonymous ids.
-func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
+func historyOf(random *rand.Rand, rows, ids int) []event.Row {
 	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 	pick := func(prefix string) string { return fmt.Sprint(prefix, random.IntN(ids)) }
-	out := make([]svc.EventRow, rows)
+	out := make([]event.Row, rows)
 	for i := range out {
 		at = at.Add(time.Duration(1+random.IntN(3_600_000)) * time.Millisecond)
 		row := clickhousetest.Row(environment, at, fmt.Sprint("e", i), "", "")
@@ -39,7 +42,7 @@ func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 		case 5:
 			row.DistinctID, row.AnonymousID = pick("u"), pick("a")
 		case 6, 7:
-			row.Name, row.DistinctID, row.AnonymousID = svc.IdentifyEvent, pick("u"), pick("a")
+			row.Name, row.DistinctID, row.AnonymousID = event.IdentifyEvent, pick("u"), pick("a")
 			switch random.IntN(4) {
 			case 0:
 				row.AnonymousID = pick("u")
@@ -48,12 +51,12 @@ func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 			}
 			row.Properties = fmt.Appendf(nil, `{"email":"%d@example.com","phone":"+49%d","plan":%d,"$set_once":{"first":%d}}`, i, i, i, i)
 		case 8:
-			row.Name, row.DistinctID, row.AnonymousID = svc.AliasEvent, pick("u"), pick("u")
+			row.Name, row.DistinctID, row.AnonymousID = event.AliasEvent, pick("u"), pick("u")
 			if random.IntN(3) == 0 {
 				row.AnonymousID = pick("a")
 			}
 			if random.IntN(3) > 0 {
-				row.Name = svc.PageView
+				row.Name = event.PageView
 			}
 		default:
 			row.Name, row.AnonymousID = "order", pick("a")
@@ -67,15 +70,15 @@ func historyOf(random *rand.Rand, rows, ids int) []svc.EventRow {
 }
 
 // timelineQuery returns the query of the last events of the person of a visitor.
-func timelineQuery(visitor uint64) svc.TimelineQuery {
-	return svc.TimelineQuery{
-		Environment: svc.Environment{Number: environment}, Visitor: visitor, Kinds: []svc.TimelineKind{svc.TimelineEvent}, Limit: 20,
-		Before: svc.TimelineKey{TsMs: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()},
+func timelineQuery(visitor uint64) person.TimelineQuery {
+	return person.TimelineQuery{
+		Environment: domain.Environment{Number: environment}, Visitor: visitor, Kinds: []person.TimelineKind{person.TimelineEvent}, Limit: 20,
+		Before: person.TimelineKey{TsMs: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()},
 	}
 }
 
 // timelineOf returns the last events of the person of a visitor.
-func timelineOf(t *testing.T, db *testDB, visitor uint64) (keys []svc.TimelineKey) {
+func timelineOf(t *testing.T, db *testDB, visitor uint64) (keys []person.TimelineKey) {
 	t.Helper()
 	entries, _, err := db.Timeline(clickhousetest.Deadline(t), timelineQuery(visitor))
 	if err != nil {
@@ -98,11 +101,11 @@ type counted struct {
 	LastSource  string
 	Email       string
 	Plan, Once  string
-	Stage       svc.LifecycleStage
+	Stage       segment.LifecycleStage
 }
 
 // model computes the persons from the rows in chronological order, independently of the tables.
-func model(rows []svc.EventRow, merges ...[2]string) []counted {
+func model(rows []event.Row, merges ...[2]string) []counted {
 	persons, known := grouped(rows, merges...)
 	out := make([]counted, 0, len(persons))
 	for _, events := range persons {
@@ -113,12 +116,12 @@ func model(rows []svc.EventRow, merges ...[2]string) []counted {
 
 // grouped returns the counted events of each person in chronological order, and the set of known ids. merges are pairs
 // of ids of merged persons.
-func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*svc.EventRow, known map[string]bool) {
+func grouped(rows []event.Row, merges ...[2]string) (persons map[string][]*event.Row, known map[string]bool) {
 	rows = slices.Clone(rows)
-	slices.SortFunc(rows, func(a, b svc.EventRow) int { return a.Ts.Compare(b.Ts) })
+	slices.SortFunc(rows, func(a, b event.Row) int { return a.Ts.Compare(b.Ts) })
 	known = map[string]bool{}
 	for i := range rows {
-		if rows[i].Name == svc.IdentifyEvent && rows[i].DistinctID != "" {
+		if rows[i].Name == event.IdentifyEvent && rows[i].DistinctID != "" {
 			known[rows[i].DistinctID] = true
 		}
 	}
@@ -147,15 +150,15 @@ func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*sv
 	}
 	for i := range rows {
 		row := &rows[i]
-		if row.Name == svc.AliasEvent && row.AnonymousID != "" {
+		if row.Name == event.AliasEvent && row.AnonymousID != "" {
 			tie(row.DistinctID, row.AnonymousID)
 		}
-		if row.Name == svc.IdentifyEvent && row.DistinctID != "" && !known[row.AnonymousID] && row.AnonymousID != "" &&
+		if row.Name == event.IdentifyEvent && row.DistinctID != "" && !known[row.AnonymousID] && row.AnonymousID != "" &&
 			!slices.ContainsFunc(linked[row.AnonymousID], func(l link) bool { return l.known == row.DistinctID }) {
 			linked[row.AnonymousID] = append(linked[row.AnonymousID], link{row.DistinctID, row.Ts})
 		}
 	}
-	who := func(row *svc.EventRow) string {
+	who := func(row *event.Row) string {
 		id := row.Visitor()
 		links := linked[id]
 		if len(links) == 0 || named[id] && row.Ts.Before(links[0].since) {
@@ -169,9 +172,9 @@ func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*sv
 		}
 		return root(links[at].known)
 	}
-	persons = map[string][]*svc.EventRow{}
+	persons = map[string][]*event.Row{}
 	for i := range rows {
-		if row := &rows[i]; !row.IsBot || row.Name == svc.IdentifyEvent || row.Name == svc.AliasEvent {
+		if row := &rows[i]; !row.IsBot || row.Name == event.IdentifyEvent || row.Name == event.AliasEvent {
 			persons[who(row)] = append(persons[who(row)], row)
 		}
 	}
@@ -179,8 +182,8 @@ func grouped(rows []svc.EventRow, merges ...[2]string) (persons map[string][]*sv
 }
 
 // count counts the events of a person, which must be in chronological order.
-func count(events []*svc.EventRow, known map[string]bool) counted {
-	c := counted{First: events[0].Ts, Last: events[len(events)-1].Ts, Stage: svc.StageVisitor}
+func count(events []*event.Row, known map[string]bool) counted {
+	c := counted{First: events[0].Ts, Last: events[len(events)-1].Ts, Stage: segment.StageVisitor}
 	for _, row := range events {
 		if id := row.Visitor(); !slices.Contains(c.DistinctIDs, id) {
 			c.DistinctIDs = append(c.DistinctIDs, id)
@@ -188,14 +191,14 @@ func count(events []*svc.EventRow, known map[string]bool) counted {
 				c.DistinctID = id
 			}
 			if known[id] {
-				c.Stage = svc.StageSignup
+				c.Stage = segment.StageSignup
 			}
 		}
 		c.Events++
 		switch row.Name {
-		case svc.PageView:
+		case event.PageView:
 			c.Pageviews++
-		case svc.IdentifyEvent:
+		case event.IdentifyEvent:
 			var traits struct {
 				Email string          `json:"email"`
 				Plan  json.RawMessage `json:"plan"`
@@ -206,12 +209,12 @@ func count(events []*svc.EventRow, known map[string]bool) counted {
 			if json.Unmarshal(row.Properties, &traits) == nil {
 				c.Email, c.Plan = traits.Email, string(traits.Plan)
 				c.Once = cmp.Or(c.Once, string(traits.Once.First))
-				if c.Stage == svc.StageVisitor {
-					c.Stage = svc.StageLead
+				if c.Stage == segment.StageVisitor {
+					c.Stage = segment.StageLead
 				}
 			}
 		}
-		if row.Name != svc.IdentifyEvent && row.Name != svc.AliasEvent {
+		if row.Name != event.IdentifyEvent && row.Name != event.AliasEvent {
 			c.FirstSource, c.LastSource = cmp.Or(c.FirstSource, row.Source), row.Source
 		}
 	}
@@ -225,7 +228,7 @@ func sorted(list []counted) []counted {
 }
 
 // countedOf returns the fields of a person from the store.
-func countedOf(p *svc.Person) counted {
+func countedOf(p *person.Person) counted {
 	stage, _ := p.Stage()
 	return counted{
 		p.DistinctID, p.DistinctIDs, p.FirstSeenAt, p.LastSeenAt, p.Events, p.Pageviews, p.First.Source, p.Last.Source,
@@ -236,7 +239,7 @@ func countedOf(p *svc.Person) counted {
 // stored reads all people of a database, page by page.
 func stored(t *testing.T, db *testDB) []counted {
 	t.Helper()
-	query := svc.PersonQuery{Environment: svc.Environment{Number: environment}, Limit: 5}
+	query := person.Query{Environment: domain.Environment{Number: environment}, Limit: 5}
 	out := []counted{}
 	for {
 		list, err := db.People(clickhousetest.Deadline(t), query)
@@ -246,7 +249,7 @@ func stored(t *testing.T, db *testDB) []counted {
 		for i := range list.Rows {
 			p := &list.Rows[i]
 			out = append(out, countedOf(p))
-			number, _ := svc.ParsePersonID(p.ID)
+			number, _ := person.ParsePersonID(p.ID)
 			if itself, err := db.Person(clickhousetest.Deadline(t), environment, number); err != nil || !reflect.DeepEqual(itself, *p) {
 				t.Errorf("the id of %+v finds %+v (%v)", *p, itself, err)
 			}
@@ -331,7 +334,7 @@ func TestAMergeNeverHidesAPerson(t *testing.T) {
 			return err
 		},
 	} {
-		if err := find(); svc.CodeOf(err) != svc.CodeNotFound {
+		if err := find(); domain.CodeOf(err) != domain.CodeNotFound {
 			t.Errorf("nobody is found: %v", err)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain/person"
+	"svc/domain/segment"
 )
 
 const (
@@ -99,8 +100,8 @@ func (t ties) persons(visitors []uint64) []uint64 {
 
 // keptRank returns the query of a list over materialized profiles. It returns nil if the list depends on data that the
 // profiles do not contain.
-func keptRank(q svc.PersonQuery) *rankQuery {
-	static := q.Segment != nil && q.Segment.Kind == svc.SegmentStatic
+func keptRank(q person.Query) *rankQuery {
+	static := q.Segment != nil && q.Segment.Kind == segment.Static
 	if q.Persons != nil || len(q.Tags) > 0 || static || strings.ContainsRune(q.Search, 0) {
 		return nil
 	}
@@ -112,7 +113,7 @@ func keptRank(q svc.PersonQuery) *rankQuery {
 
 // kept returns the keys of the page from materialized profiles; it folds the people that changed since. It returns
 // false if there are no profiles or they cannot be read.
-func (f *finder) kept(ctx context.Context) (keys []svc.PersonKey, found bool) {
+func (f *finder) kept(ctx context.Context) (keys []person.Key, found bool) {
 	rank, environment := keptRank(f.q), f.q.Environment.Number
 	if rank == nil || f.unkept || textLength(rank.having)+textLength(rank.finds) > 2*tallyBytes {
 		return nil, false
@@ -133,8 +134,8 @@ func (f *finder) kept(ctx context.Context) (keys []svc.PersonKey, found bool) {
 
 // keysOf runs a query over materialized profiles, and the same query over the people that changed since. It returns the
 // keys of both.
-func (f *finder) keysOf(ctx context.Context, folds *keptFolds, rank *rankQuery) ([]svc.PersonKey, error) {
-	var keys, changed []svc.PersonKey
+func (f *finder) keysOf(ctx context.Context, folds *keptFolds, rank *rankQuery) ([]person.Key, error) {
+	var keys, changed []person.Key
 	group, both := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		keys, err = f.rank(both, rank, folds.readBy(rank), f.args(f.q.Limit+1))

@@ -8,7 +8,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
@@ -28,7 +29,7 @@ const (
 type LifecycleStore interface {
 	// Activate stores the visitors with an event, received within a span, that reached any of the goals. It may be
 	// repeated.
-	Activate(ctx context.Context, environment uint64, goals []svc.Goal, from, to time.Time) error
+	Activate(ctx context.Context, environment uint64, goals []goal.Goal, from, to time.Time) error
 	// ForgetGone removes the arrivals, traits, activations and ties of visitors that are no longer in profiles.
 	ForgetGone(ctx context.Context) error
 	// TieMerged ties the visitors that members merged, if they are not tied yet.
@@ -45,8 +46,8 @@ type Lifecycle struct {
 	// Owns reports whether this node is the one.
 	Owns func() bool
 	// Apps returns all applications. Goals returns the goals of one.
-	Apps  func() []svc.Application
-	Goals func(ctx context.Context, ref svc.AppRef) ([]svc.Goal, error)
+	Apps  func() []domain.Application
+	Goals func(ctx context.Context, ref domain.AppRef) ([]goal.Goal, error)
 	// Linked is called in each round with the number of second links.
 	Linked func(links uint64)
 	Now    func() time.Time
@@ -143,19 +144,19 @@ func (db *Store) SecondLinks(ctx context.Context) (links uint64, err error) {
 
 // Activate stores the visitors with an event, received within a span, that reached any of the goals. It may be
 // repeated.
-func (db *Store) Activate(ctx context.Context, environment uint64, goals []svc.Goal, from, to time.Time) error {
+func (db *Store) Activate(ctx context.Context, environment uint64, goals []goal.Goal, from, to time.Time) error {
 	names, paths, prefixes := []string{}, []string{}, []string{}
 	for i := range goals {
-		goal := &goals[i]
-		prefix, open := goal.Prefix()
+		g := &goals[i]
+		prefix, open := g.Prefix()
 		switch {
-		case goal.DeletedAt != nil:
-		case goal.Kind == svc.MatchEvent:
-			names = append(names, goal.Match)
+		case g.DeletedAt != nil:
+		case g.Kind == goal.MatchEvent:
+			names = append(names, g.Match)
 		case open:
 			prefixes = append(prefixes, prefix)
 		default:
-			paths = append(paths, goal.Match)
+			paths = append(paths, g.Match)
 		}
 	}
 	if len(names)+len(paths)+len(prefixes) == 0 {

@@ -13,7 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/goal"
 	"svc/storage/clickhouse/people"
 )
 
@@ -40,7 +41,7 @@ func (r *rounds) note(format string, args ...any) {
 	r.calls = append(r.calls, fmt.Sprintf("%s: ", time.Since(r.start).Round(time.Minute))+fmt.Sprintf(format, args...))
 }
 
-func (r *rounds) Activate(_ context.Context, environment uint64, goals []svc.Goal, from, to time.Time) error {
+func (r *rounds) Activate(_ context.Context, environment uint64, goals []goal.Goal, from, to time.Time) error {
 	r.note("%d reaches %s in %s", environment, goals[0].ID, to.Sub(from))
 	return nil
 }
@@ -76,14 +77,14 @@ func TestTheRulesRunEveryHour(t *testing.T) {
 		var linked atomic.Uint64
 		rules := people.Lifecycle{
 			Store: r, Owns: owns.Load, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Linked: linked.Store,
-			Apps: func() []svc.Application {
-				return []svc.Application{{Slug: "away"}, {Slug: "web", Environments: []svc.Environment{{Number: 7}, {Number: 8}}}}
+			Apps: func() []domain.Application {
+				return []domain.Application{{Slug: "away"}, {Slug: "web", Environments: []domain.Environment{{Number: 7}, {Number: 8}}}}
 			},
-			Goals: func(_ context.Context, ref svc.AppRef) ([]svc.Goal, error) {
+			Goals: func(_ context.Context, ref domain.AppRef) ([]goal.Goal, error) {
 				if ref.App == "away" {
 					return nil, errors.New("its actor is away")
 				}
-				return []svc.Goal{{ID: "gol_1"}}, nil
+				return []goal.Goal{{ID: "gol_1"}}, nil
 			},
 		}
 		ended := make(chan error)

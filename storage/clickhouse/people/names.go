@@ -7,11 +7,14 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/occurrence"
+	"svc/domain/person"
 )
 
 // Stays returns the intervals of the visitors of the person of a visitor. The result is empty if no person has it.
-func (db *Store) Stays(ctx context.Context, environment, visitor uint64) (svc.PersonStays, error) {
+func (db *Store) Stays(ctx context.Context, environment, visitor uint64) (analytics.PersonStays, error) {
 	number, members, err := db.whoIs(ctx, environment, visitor)
 	return members.staysOf(number), err
 }
@@ -19,11 +22,11 @@ func (db *Store) Stays(ctx context.Context, environment, visitor uint64) (svc.Pe
 // NamePersons sets the person ids of stored events of one environment, as of the times of the events. It runs one
 // query, and a fixed number more if visitors have ties, regardless of the number of events. Events of bots have no
 // person.
-func (db *Store) NamePersons(ctx context.Context, environment uint64, events []svc.Event) error {
+func (db *Store) NamePersons(ctx context.Context, environment uint64, events []event.Event) error {
 	visitors := []uint64{}
 	for i := range events {
 		if event := &events[i]; !event.IsBot {
-			event.PersonID = svc.PersonID(event.VisitorNumber)
+			event.PersonID = person.ID(event.VisitorNumber)
 			visitors = append(visitors, event.VisitorNumber)
 		}
 	}
@@ -35,7 +38,7 @@ func (db *Store) NamePersons(ctx context.Context, environment uint64, events []s
 	if err != nil || len(known) == 0 {
 		return err
 	}
-	personAt := func(event *svc.Event) uint64 { return known.at(event.VisitorNumber, event.Ts.UnixMilli()) }
+	personAt := func(event *event.Event) uint64 { return known.at(event.VisitorNumber, event.Ts.UnixMilli()) }
 	persons := map[uint64]bool{}
 	for i := range events {
 		if _, is := known[events[i].VisitorNumber]; is {
@@ -64,10 +67,10 @@ func (m members) at(visitor uint64, ms int64) uint64 {
 
 // NameOccurrences sets the ids of the persons that errors of one environment affected, as of the times of the errors.
 // An error has no person id if no event of its person is stored. number returns the number of a visitor at an instant.
-func (db *Store) NameOccurrences(ctx context.Context, environment uint64, page []svc.Occurrence, number func(id string, ms int64) uint64) error {
+func (db *Store) NameOccurrences(ctx context.Context, environment uint64, page []occurrence.Occurrence, number func(id string, ms int64) uint64) error {
 	numbers, visitors := make([]uint64, len(page)), []uint64{}
 	for i := range page {
-		if id := svc.Visitor(page[i].DistinctID, page[i].AnonymousID); id != "" {
+		if id := event.Visitor(page[i].DistinctID, page[i].AnonymousID); id != "" {
 			numbers[i] = number(id, page[i].Ts.UnixMilli())
 			visitors = append(visitors, numbers[i])
 		}
@@ -105,7 +108,7 @@ func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64
 	}
 	r := &personRows{db: db, environment: environment, members: members}
 	own, shared := members.lists()
-	parts := map[share]*svc.PersonVisitor{}
+	parts := map[share]*person.Visitor{}
 	if err := r.readSeen(ctx, own, parts); err != nil {
 		return nil, err
 	}
@@ -122,7 +125,7 @@ func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64
 		identified[visitor] = true
 		return true, err
 	})
-	ids, visitors := make(map[uint64]string, len(persons)), map[uint64][]svc.PersonVisitor{}
+	ids, visitors := make(map[uint64]string, len(persons)), map[uint64][]person.Visitor{}
 	for of, part := range parts {
 		if len(members[of.visitor]) == 1 {
 			part.Identified = identified[of.visitor]
@@ -130,7 +133,7 @@ func (db *Store) idsOf(ctx context.Context, environment uint64, persons []uint64
 		visitors[of.person] = append(visitors[of.person], *part)
 	}
 	for number, of := range visitors {
-		if person, found := svc.FoldPerson(of, nil); found {
+		if person, found := person.FoldPerson(of, nil); found {
 			ids[number] = person.ID
 		}
 	}

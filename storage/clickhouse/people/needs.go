@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"svc"
+	"svc/domain/filter"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 )
 
@@ -28,11 +29,11 @@ const (
 
 // needOf returns the prefilter of a segment, or nil. It also returns nil if the prefilter is too long for a statement
 // that contains it twice.
-func (q *rankQuery) needOf(parts clickhouse.Queries, segment *svc.Segment, now time.Time) *need {
-	if segment.Kind == svc.SegmentStatic {
+func (q *rankQuery) needOf(parts clickhouse.Queries, s *segment.Segment, now time.Time) *need {
+	if s.Kind == segment.Static {
 		return nil
 	}
-	found := (&conditions{q, now}).needOfGroup(parts, segment.Definition)
+	found := (&conditions{q, now}).needOfGroup(parts, s.Definition)
 	if found == nil || len(found.query) > tallyBytes {
 		return nil
 	}
@@ -41,12 +42,12 @@ func (q *rankQuery) needOf(parts clickhouse.Queries, segment *svc.Segment, now t
 
 // needOfGroup returns the prefilter of a group of conditions. If all conditions must hold, the prefilter of any one
 // suffices, and it takes the one of the lowest rank. If any condition may hold, it is the union of all prefilters.
-func (c *conditions) needOfGroup(parts clickhouse.Queries, group *svc.SegmentGroup) *need {
-	of := func(node svc.SegmentNode) *need {
-		if node.SegmentGroup != nil {
-			return c.needOfGroup(parts, node.SegmentGroup)
+func (c *conditions) needOfGroup(parts clickhouse.Queries, group *segment.Group) *need {
+	of := func(node segment.Node) *need {
+		if node.Group != nil {
+			return c.needOfGroup(parts, node.Group)
 		}
-		return c.needOfOne(parts, node.SegmentCondition)
+		return c.needOfOne(parts, node.Condition)
 	}
 	var least *need
 	take := func(one *need) {
@@ -74,9 +75,9 @@ func (c *conditions) needOfGroup(parts clickhouse.Queries, group *svc.SegmentGro
 }
 
 // needOfOne returns the prefilter of a condition. It returns nil if a person may meet the condition without any row.
-func (c *conditions) needOfOne(parts clickhouse.Queries, one *svc.SegmentCondition) *need {
+func (c *conditions) needOfOne(parts clickhouse.Queries, one *segment.Condition) *need {
 	switch kind, key := one.Key(); kind {
-	case svc.SegmentTrait:
+	case segment.Trait:
 		if !needsText(one) {
 			return nil
 		}
@@ -85,22 +86,22 @@ func (c *conditions) needOfOne(parts clickhouse.Queries, one *svc.SegmentConditi
 			return c.text(one, plainText("substring(traits."+column+"["+key+"], 15)"))
 		}
 		rank := rankTraits
-		if one.Op == svc.SegmentEq || one.Op == svc.SegmentIn {
+		if one.Op == segment.Eq || one.Op == segment.In {
 			rank = rankEqual
 		}
 		return &need{strings.ReplaceAll(parts["needs.Traits"], "$(meets)", told("traits")+" OR "+told("once")), rank}
-	case svc.SegmentDid:
+	case segment.Did:
 		switch op, bound := often(one); {
-		case op == svc.SegmentGt && bound >= 0, (op == svc.SegmentGte || op == svc.SegmentEq) && bound > 0:
+		case op == segment.Gt && bound >= 0, (op == segment.Gte || op == segment.Eq) && bound > 0:
 		default:
 			return nil // a person without the event may meet the condition
 		}
 		since := c.value("Int64", didSince(one, c.now))
 		return &need{strings.NewReplacer("$(name)", c.bind(one.Event.Name), "$(since)", since).Replace(parts["needs.Names"]), rankNames}
-	case svc.SegmentFirstSeen, svc.SegmentLastSeen:
+	case segment.FirstSeen, segment.LastSeen:
 		// A visitor that was first seen after an instant was also last seen after it, even if an earlier person used
 		// it.
-		if !slices.Contains([]svc.SegmentOp{svc.SegmentWithinDays, svc.SegmentGt, svc.SegmentGte}, one.Op) {
+		if !slices.Contains([]segment.Op{segment.WithinDays, segment.Gt, segment.Gte}, one.Op) {
 			return nil
 		}
 		return &need{strings.ReplaceAll(parts["needs.Seen"], "$(meets)", c.instant(one, "toUnixTimestamp64Milli(last_seen)")), rankSeen}
@@ -109,16 +110,16 @@ func (c *conditions) needOfOne(parts clickhouse.Queries, one *svc.SegmentConditi
 }
 
 // needsText reports whether the empty text fails a condition. The empty text stands for a trait that was never set.
-func needsText(one *svc.SegmentCondition) bool {
+func needsText(one *segment.Condition) bool {
 	switch one.Op {
-	case svc.SegmentEq, svc.SegmentIn, svc.SegmentContains:
-		return !slices.ContainsFunc(one.Operands(), func(operand svc.Operand) bool { return operand.Number == nil && operand.Text == "" })
-	case svc.SegmentExists:
+	case segment.Eq, segment.In, segment.Contains:
+		return !slices.ContainsFunc(one.Operands(), func(operand filter.Operand) bool { return operand.Number == nil && operand.Text == "" })
+	case segment.Exists:
 		return one.Wants()
-	case svc.SegmentGt, svc.SegmentLt, svc.SegmentGte, svc.SegmentLte, svc.SegmentWithinDays,
-		svc.SegmentSemverEq, svc.SegmentSemverNeq, svc.SegmentSemverGt, svc.SegmentSemverGte, svc.SegmentSemverLt, svc.SegmentSemverLte:
+	case segment.Gt, segment.Lt, segment.Gte, segment.Lte, segment.WithinDays,
+		segment.SemverEq, segment.SemverNeq, segment.SemverGt, segment.SemverGte, segment.SemverLt, segment.SemverLte:
 		return true
-	case svc.SegmentNeq, svc.SegmentNotWithinDays:
+	case segment.Neq, segment.NotWithinDays:
 	}
 	return false
 }

@@ -7,13 +7,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 )
 
 // People returns a page of the people of an environment.
-func (db *Store) People(ctx context.Context, q svc.PersonQuery) (svc.PersonList, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (svc.PersonList, error) {
+func (db *Store) People(ctx context.Context, q person.Query) (person.List, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(q.Environment.Number), func(ctx context.Context) (person.List, error) {
 		list, held, err := db.page(ctx, newFinder(db, q))
 		if err != nil || held {
 			return list, err
@@ -27,9 +28,9 @@ func (db *Store) People(ctx context.Context, q svc.PersonQuery) (svc.PersonList,
 
 // page is one attempt of People that ignores concurrent inserts. held is false if the page came from materialized
 // profiles that were dropped during the read; the caller then reads again.
-func (db *Store) page(ctx context.Context, f *finder) (list svc.PersonList, held bool, err error) {
+func (db *Store) page(ctx context.Context, f *finder) (list person.List, held bool, err error) {
 	defer db.noteSlow(f.q.Environment.Number, time.Now())
-	list = svc.PersonList{Rows: []svc.Person{}}
+	list = person.List{Rows: []person.Person{}}
 	keys, err := f.find(ctx)
 	if err != nil {
 		return list, false, err
@@ -63,27 +64,27 @@ func environmentArgs(environment uint64) clickhouse.Args {
 }
 
 // Person returns the person of a visitor. It fails with not_found if no person of the environment has it.
-func (db *Store) Person(ctx context.Context, environment, visitor uint64) (svc.Person, error) {
-	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) (svc.Person, error) {
+func (db *Store) Person(ctx context.Context, environment, visitor uint64) (person.Person, error) {
+	return clickhouse.Whole(ctx, db.conn.Of(environment), func(ctx context.Context) (person.Person, error) {
 		number, members, err := db.whoIs(ctx, environment, visitor)
 		if err != nil {
-			return svc.Person{}, err
+			return person.Person{}, err
 		}
 		rows, err := db.rowsOf(ctx, environment, []uint64{number}, members)
 		if err != nil {
-			return svc.Person{}, err
+			return person.Person{}, err
 		}
 		if len(rows) == 0 {
-			return svc.Person{}, svc.NotFound("person")
+			return person.Person{}, domain.NotFound("person")
 		}
 		return rows[0], nil
 	})
 }
 
 // seen reports whether the store still has any event of a person.
-func (db *Store) seen(ctx context.Context, environment, person uint64, of members) (bool, error) {
+func (db *Store) seen(ctx context.Context, environment, p uint64, of members) (bool, error) {
 	r := &personRows{db: db, environment: environment, members: of}
-	parts := map[share]*svc.PersonVisitor{}
+	parts := map[share]*person.Visitor{}
 	own, shared := of.lists()
 	if err := r.readSeen(ctx, own, parts); err != nil {
 		return false, err
@@ -94,7 +95,7 @@ func (db *Store) seen(ctx context.Context, environment, person uint64, of member
 		}
 	}
 	for one, part := range parts {
-		if one.person == person && part.Events > 0 {
+		if one.person == p && part.Events > 0 {
 			return true, nil
 		}
 	}

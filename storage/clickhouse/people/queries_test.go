@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/state"
@@ -24,9 +25,9 @@ func TestQueriesExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	segment := svc.Segment{Kind: svc.SegmentDynamic, Definition: everyCondition(t)}
-	rank := newRank(svc.PersonQuery{Search: "ada", SearchMasked: true, Stage: svc.StageLead, Tags: []string{"vip", "new"}, Segment: &segment, Now: now})
-	static := rank.inSegment(&svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{1, 2}}, now)
+	s := segment.Segment{Kind: segment.Dynamic, Definition: everyCondition(t)}
+	rank := newRank(person.Query{Search: "ada", SearchMasked: true, Stage: segment.StageLead, Tags: []string{"vip", "new"}, Segment: &s, Now: now})
+	static := rank.inSegment(&segment.Segment{Kind: segment.Static, Members: []uint64{1, 2}}, now)
 	visitors := rank.fold(visitorsAlone)
 	rank.text("", db.queries, true) // adds the facts to the query
 	args := rank.values(7).With(members{1: {{0, 2}, {5, 1}}}.args()).With(clickhouse.Args{"owners": []string{"x"}}).With(clickhouse.Args{
@@ -51,7 +52,7 @@ func TestQueriesExplain(t *testing.T) {
 		case name == "persons.KeptWith":
 			with := newConditions("with_")
 			with.whole, with.kept = true, &keptFolds{kept: &kept{number: 1}, changed: []uint64{1}}
-			with.ask(svc.PersonQuery{Segment: &segment, Now: now})
+			with.ask(person.Query{Segment: &s, Now: now})
 			query := with.text("$(folded)", db.queries, true)
 			maps.Copy(args, with.values(7))
 			return query
@@ -63,27 +64,27 @@ func TestQueriesExplain(t *testing.T) {
 }
 
 // everyCondition returns a definition with every field and every operator that it supports.
-func everyCondition(t *testing.T) *svc.SegmentGroup {
+func everyCondition(t *testing.T) *segment.Group {
 	t.Helper()
-	group := &svc.SegmentGroup{}
-	for _, field := range svc.SegmentFields() {
+	group := &segment.Group{}
+	for _, field := range segment.Fields() {
 		field = strings.Replace(field, "<k>", "plan", 1)
-		for _, op := range svc.SegmentFieldOps(field) {
-			value := map[svc.SegmentOp]any{svc.SegmentContains: "a", svc.SegmentIn: []any{"a", 1.0}, svc.SegmentExists: false, svc.SegmentEq: "none", svc.SegmentNeq: "none"}[op]
-			if value == nil || field == svc.SegmentSessions || field == svc.SegmentEvents || strings.HasSuffix(field, "_event") {
+		for _, op := range segment.FieldOps(field) {
+			value := map[segment.Op]any{segment.Contains: "a", segment.In: []any{"a", 1.0}, segment.Exists: false, segment.Eq: "none", segment.Neq: "none"}[op]
+			if value == nil || field == segment.Sessions || field == segment.Events || strings.HasSuffix(field, "_event") {
 				value = any(3.0)
 			}
-			if (field == svc.SegmentLastSeen || field == svc.SegmentFirstSeen) && op != svc.SegmentWithinDays && op != svc.SegmentNotWithinDays {
+			if (field == segment.LastSeen || field == segment.FirstSeen) && op != segment.WithinDays && op != segment.NotWithinDays {
 				value = "2026-11-22"
 			}
 			if strings.HasPrefix(string(op), "semver_") {
 				value = "2.0.0-beta.1"
 			}
-			one := &svc.SegmentCondition{Field: field, Op: op, Value: value}
+			one := &segment.Condition{Field: field, Op: op, Value: value}
 			if strings.HasSuffix(field, "_event") {
-				one.Event = &svc.SegmentEvent{Name: "order", Count: 2}
+				one.Event = &segment.Event{Name: "order", Count: 2}
 			}
-			group.Any = append(group.Any, svc.SegmentNode{SegmentCondition: one})
+			group.Any = append(group.Any, segment.Node{Condition: one})
 		}
 	}
 	return group

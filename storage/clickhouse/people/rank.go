@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 )
 
@@ -225,14 +225,14 @@ func (q *rankQuery) columns(source string, shared bool) string {
 }
 
 // newRank returns the query of the people in a list.
-func newRank(q svc.PersonQuery) *rankQuery {
+func newRank(q person.Query) *rankQuery {
 	rank := newConditions("")
 	rank.ask(q)
 	return rank
 }
 
 // ask adds the conditions of a list.
-func (q *rankQuery) ask(list svc.PersonQuery) {
+func (q *rankQuery) ask(list person.Query) {
 	if list.Search != "" {
 		q.search(list.Search, list.SearchMasked)
 	}

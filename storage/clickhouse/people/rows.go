@@ -11,7 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 )
 
@@ -23,14 +24,14 @@ type personRows struct {
 	db          *Store
 	environment uint64
 	members     members
-	parts       map[share]*svc.PersonVisitor
-	states      map[uint64][]svc.PersonState
+	parts       map[share]*person.Visitor
+	states      map[uint64][]person.State
 }
 
 // persons returns the rows of persons, in their order. A person without any event left has none.
-func (db *Store) persons(ctx context.Context, environment uint64, persons []uint64) ([]svc.Person, error) {
+func (db *Store) persons(ctx context.Context, environment uint64, persons []uint64) ([]person.Person, error) {
 	if len(persons) == 0 {
-		return []svc.Person{}, nil
+		return []person.Person{}, nil
 	}
 	members, err := db.membersOf(ctx, environment, persons, nil)
 	if err != nil {
@@ -40,18 +41,18 @@ func (db *Store) persons(ctx context.Context, environment uint64, persons []uint
 }
 
 // rowsOf is persons with known visitors.
-func (db *Store) rowsOf(ctx context.Context, environment uint64, persons []uint64, members members) ([]svc.Person, error) {
-	r := &personRows{db: db, environment: environment, members: members, parts: map[share]*svc.PersonVisitor{}, states: map[uint64][]svc.PersonState{}}
+func (db *Store) rowsOf(ctx context.Context, environment uint64, persons []uint64, members members) ([]person.Person, error) {
+	r := &personRows{db: db, environment: environment, members: members, parts: map[share]*person.Visitor{}, states: map[uint64][]person.State{}}
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
-	visitors := map[uint64][]svc.PersonVisitor{}
+	visitors := map[uint64][]person.Visitor{}
 	for of, part := range r.parts {
 		visitors[of.person] = append(visitors[of.person], *part)
 	}
-	out := make([]svc.Person, 0, len(persons))
+	out := make([]person.Person, 0, len(persons))
 	for _, number := range persons {
-		if person, found := svc.FoldPerson(visitors[number], r.states[number]); found {
+		if person, found := person.FoldPerson(visitors[number], r.states[number]); found {
 			out = append(out, person)
 		}
 	}
@@ -62,8 +63,8 @@ func (db *Store) rowsOf(ctx context.Context, environment uint64, persons []uint6
 func (r *personRows) read(ctx context.Context) error {
 	own, shared := r.members.lists()
 	// Each reader fills its own map, since they run concurrently.
-	seen, arrived, told := map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}
-	entered, parted := map[share]*svc.PersonVisitor{}, map[share]*svc.PersonVisitor{}
+	seen, arrived, told := map[share]*person.Visitor{}, map[share]*person.Visitor{}, map[share]*person.Visitor{}
+	entered, parted := map[share]*person.Visitor{}, map[share]*person.Visitor{}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return r.readSeen(ctx, own, seen) })
 	group.Go(func() error { return r.readArrivals(ctx, own, arrived) })
@@ -109,17 +110,17 @@ func (r *personRows) args(visitors []uint64) clickhouse.Args {
 }
 
 // part returns the entry of a visitor in a map, and adds it if it is missing.
-func (r *personRows) part(in map[share]*svc.PersonVisitor, person, visitor uint64) *svc.PersonVisitor {
-	of := share{person, visitor}
+func (r *personRows) part(in map[share]*person.Visitor, p, visitor uint64) *person.Visitor {
+	of := share{p, visitor}
 	if in[of] == nil {
-		in[of] = &svc.PersonVisitor{Person: person, Visitor: visitor}
+		in[of] = &person.Visitor{Person: p, Visitor: visitor}
 	}
 	return in[of]
 }
 
-func (r *personRows) readSeen(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+func (r *personRows) readSeen(ctx context.Context, visitors []uint64, into map[share]*person.Visitor) error {
 	return r.db.conn.Read(ctx, "counting the events of people", r.db.queries["persons.Seen"], r.args(visitors), func(rows driver.Rows) (bool, error) {
-		var v svc.PersonVisitor
+		var v person.Visitor
 		err := rows.Scan(&v.Visitor, &v.FirstMs, &v.LastMs, &v.Events, &v.Pageviews)
 		v.Person = r.members.home(v.Visitor)
 		into[share{v.Person, v.Visitor}] = &v
@@ -133,21 +134,21 @@ type (
 	placeTuple []any
 )
 
-func (t touchTuple) touch() svc.Touch {
+func (t touchTuple) touch() person.Touch {
 	word := func(i int) string { text, _ := t[i].(string); return text }
 	at, _ := t[5].(int64)
 	tie, _ := t[6].(uint64)
-	return svc.Touch{Source: word(0), Medium: word(1), Campaign: word(2), Referrer: word(3), URL: word(4), AtMs: at, Tie: tie}
+	return person.Touch{Source: word(0), Medium: word(1), Campaign: word(2), Referrer: word(3), URL: word(4), AtMs: at, Tie: tie}
 }
 
-func (t placeTuple) place() svc.PersonPlace {
+func (t placeTuple) place() person.Place {
 	word := func(i int) string { text, _ := t[i].(string); return text }
 	at, _ := t[6].(int64)
 	tie, _ := t[7].(uint64)
-	return svc.PersonPlace{Country: word(0), Region: word(1), City: word(2), Device: word(3), Browser: word(4), OS: word(5), AtMs: at, Tie: tie}
+	return person.Place{Country: word(0), Region: word(1), City: word(2), Device: word(3), Browser: word(4), OS: word(5), AtMs: at, Tie: tie}
 }
 
-func (r *personRows) readArrivals(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+func (r *personRows) readArrivals(ctx context.Context, visitors []uint64, into map[share]*person.Visitor) error {
 	return r.db.conn.Read(ctx, "reading the ids of people", r.db.queries["persons.Arrivals"], r.args(visitors), func(rows driver.Rows) (bool, error) {
 		var visitor, sessions uint64
 		var id string
@@ -160,7 +161,7 @@ func (r *personRows) readArrivals(ctx context.Context, visitors []uint64, into m
 	})
 }
 
-func (r *personRows) readEntries(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+func (r *personRows) readEntries(ctx context.Context, visitors []uint64, into map[share]*person.Visitor) error {
 	return r.db.conn.Read(ctx, "reading the visits of people", r.db.queries["persons.Entries"], r.args(visitors), func(rows driver.Rows) (bool, error) {
 		var visitor uint64
 		var first, last, place []any
@@ -173,9 +174,9 @@ func (r *personRows) readEntries(ctx context.Context, visitors []uint64, into ma
 	})
 }
 
-func (r *personRows) readShared(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+func (r *personRows) readShared(ctx context.Context, visitors []uint64, into map[share]*person.Visitor) error {
 	return r.db.conn.Read(ctx, "dividing the events of shared visitors", r.db.queries["persons.SharedRows"], r.args(visitors).With(r.members.args()).With(clickhouse.Args{"only": visitors}), func(rows driver.Rows) (bool, error) {
-		var v svc.PersonVisitor
+		var v person.Visitor
 		var first, last, place []any
 		var email, name, company string
 		var traits, once map[string]string
@@ -184,7 +185,7 @@ func (r *personRows) readShared(ctx context.Context, visitors []uint64, into map
 		if err != nil {
 			return false, err
 		}
-		v.Email, v.Name, v.Company = svc.StampedText(email), svc.StampedText(name), svc.StampedText(company)
+		v.Email, v.Name, v.Company = person.StampedText(email), person.StampedText(name), person.StampedText(company)
 		v.Traits, v.Once = stamped(traits), stamped(once)
 		v.Away = r.members.home(v.Visitor) != v.Person
 		v.First, v.Last, v.Place = touchTuple(first).touch(), touchTuple(last).touch(), placeTuple(place).place()
@@ -193,7 +194,7 @@ func (r *personRows) readShared(ctx context.Context, visitors []uint64, into map
 	})
 }
 
-func (r *personRows) readTraits(ctx context.Context, visitors []uint64, into map[share]*svc.PersonVisitor) error {
+func (r *personRows) readTraits(ctx context.Context, visitors []uint64, into map[share]*person.Visitor) error {
 	return r.db.conn.Read(ctx, "reading the traits of people", r.db.queries["persons.Traits"], r.args(visitors), func(rows driver.Rows) (bool, error) {
 		var visitor uint64
 		var identified, signedUp, mailed, activated uint8
@@ -204,16 +205,16 @@ func (r *personRows) readTraits(ctx context.Context, visitors []uint64, into map
 		}
 		v := r.part(into, r.members.home(visitor), visitor)
 		v.Identified, v.SignedUp, v.Mailed, v.Activated = identified == 1, signedUp == 1, mailed == 1, activated == 1
-		v.Email, v.Name, v.Company = svc.StampedText(email), svc.StampedText(name), svc.StampedText(company)
+		v.Email, v.Name, v.Company = person.StampedText(email), person.StampedText(name), person.StampedText(company)
 		v.Traits, v.Once = stamped(traits), stamped(once)
 		return true, nil
 	})
 }
 
-func stamped(texts map[string]string) map[string]svc.StampedText {
-	out := make(map[string]svc.StampedText, len(texts))
+func stamped(texts map[string]string) map[string]person.StampedText {
+	out := make(map[string]person.StampedText, len(texts))
 	for name, text := range texts {
-		out[name] = svc.StampedText(text)
+		out[name] = person.StampedText(text)
 	}
 	return out
 }
@@ -237,9 +238,9 @@ func (r *personRows) readStates(ctx context.Context, visitors []uint64) error {
 		if err != nil {
 			return false, fmt.Errorf("reading the owner %q: %w", owner, err)
 		}
-		var state svc.PersonState
+		var state person.State
 		if err := json.Unmarshal([]byte(payload), &state); err != nil {
-			r.db.conn.Skipped(svc.Entity{Owner: owner, Kind: "person"}, err)
+			r.db.conn.Skipped(domain.Entity{Owner: owner, Kind: "person"}, err)
 			return true, nil // one bad entity must not hide the others
 		}
 		person := r.members.home(visitor)

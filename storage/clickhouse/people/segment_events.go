@@ -9,7 +9,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 )
 
@@ -19,7 +19,7 @@ const visitorsAlone = "groupUniqArrayIf(visitor, alone)"
 // EventsOf returns the condition that an event belongs to a person in a segment, with its parameters. It finds these
 // people once and names their visitors, so each statement with the condition costs as much as one with another filter.
 // Concurrent reads share the result. If the people have too many visitors, the condition finds them by itself.
-func (db *Store) EventsOf(ctx context.Context, environment uint64, segment *svc.Segment, now time.Time) (string, clickhouse.Args, error) {
+func (db *Store) EventsOf(ctx context.Context, environment uint64, segment *segment.Segment, now time.Time) (string, clickhouse.Args, error) {
 	now = now.Truncate(time.Second)
 	key := fmt.Sprintf("segment %d %s %d %d", environment, segment.ID, segment.UpdatedAt.UnixNano(), now.Unix())
 	named, err := clickhouse.Join(ctx, db.conn.Of(environment), key, func(ctx context.Context) (clickhouse.Args, error) {
@@ -44,7 +44,7 @@ func (db *Store) EventsOf(ctx context.Context, environment uint64, segment *svc.
 
 // nameEvents returns the parameters of segment.Named for the people of a segment. It returns nil if they have too many
 // visitors.
-func (db *Store) nameEvents(ctx context.Context, environment uint64, segment *svc.Segment, now time.Time) (clickhouse.Args, error) {
+func (db *Store) nameEvents(ctx context.Context, environment uint64, segment *segment.Segment, now time.Time) (clickhouse.Args, error) {
 	spans, few, err := db.everyTie(ctx, environment)
 	if err != nil || !few {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -55,7 +55,7 @@ func TestEventsOfASegmentAreFoundTwoWays(t *testing.T) {
 }
 
 // eventsOf returns the ids of the events of the people in a segment, and whether the condition reads tables.
-func eventsOf(t *testing.T, db *testDB, segment *svc.Segment, now time.Time) (ids []string, reads bool) {
+func eventsOf(t *testing.T, db *testDB, segment *segment.Segment, now time.Time) (ids []string, reads bool) {
 	t.Helper()
 	condition, args, err := db.EventsOf(clickhousetest.Deadline(t), environment, segment, now)
 	if err != nil {

@@ -10,7 +10,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 )
 
@@ -18,7 +20,7 @@ import (
 // statement, and the number of static members in it.
 const (
 	tallyBytes   = 64 << 10
-	tallyMembers = svc.MaxSegmentMembers
+	tallyMembers = segment.MaxSegmentMembers
 )
 
 // fewSegments is the highest number of segments that are counted one by one. More are counted in one pass over all
@@ -28,7 +30,7 @@ const fewSegments = 4
 // SegmentCounts returns how many people of an environment are in each of some segments now. It counts materialized
 // profiles if there are any. Otherwise, if a prefilter finds few visitors, it folds their people. Otherwise one pass
 // over all people counts as many segments as fit into a statement.
-func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment, segments []svc.Segment, now time.Time) ([]uint64, error) {
+func (db *Store) SegmentCounts(ctx context.Context, environment domain.Environment, segments []segment.Segment, now time.Time) ([]uint64, error) {
 	counts, left := make([]uint64, len(segments)), []int{}
 	for i := range segments {
 		if len(segments) > fewSegments {
@@ -46,7 +48,7 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 		}
 	}
 	for len(left) > 0 {
-		rank, part, asked := newConditions(""), []svc.Segment{}, left
+		rank, part, asked := newConditions(""), []segment.Segment{}, left
 		size, members := 0, 0
 		for len(left) > 0 {
 			segment := &segments[left[0]]
@@ -70,15 +72,15 @@ func (db *Store) SegmentCounts(ctx context.Context, environment svc.Environment,
 
 // countOne counts the people of a segment if the environment is materialized, or if few visitors may be in it.
 // Otherwise it returns nil.
-func (db *Store) countOne(ctx context.Context, environment svc.Environment, segment *svc.Segment, now time.Time) (*uint64, error) {
-	if kept := db.keptCounts(ctx, environment.Number, []svc.Segment{*segment}, now); kept != nil {
+func (db *Store) countOne(ctx context.Context, environment domain.Environment, s *segment.Segment, now time.Time) (*uint64, error) {
+	if kept := db.keptCounts(ctx, environment.Number, []segment.Segment{*s}, now); kept != nil {
 		return &kept[0], nil
 	}
-	return db.countFew(ctx, environment, segment, now)
+	return db.countFew(ctx, environment, s, now)
 }
 
 // countAll counts the people of segments in one pass over all people.
-func (db *Store) countAll(ctx context.Context, environment uint64, segments []svc.Segment, now time.Time) ([]uint64, error) {
+func (db *Store) countAll(ctx context.Context, environment uint64, segments []segment.Segment, now time.Time) ([]uint64, error) {
 	defer db.noteSlow(environment, time.Now())
 	if counts := db.keptCounts(ctx, environment, segments, now); counts != nil {
 		return counts, nil
@@ -95,7 +97,7 @@ func (db *Store) countAll(ctx context.Context, environment uint64, segments []sv
 }
 
 // inSegments returns the condition of each segment.
-func (q *rankQuery) inSegments(segments []svc.Segment, now time.Time) []string {
+func (q *rankQuery) inSegments(segments []segment.Segment, now time.Time) []string {
 	conditions := make([]string, len(segments))
 	for i := range segments {
 		conditions[i] = q.inSegment(&segments[i], now)
@@ -105,7 +107,7 @@ func (q *rankQuery) inSegments(segments []svc.Segment, now time.Time) []string {
 
 // keptCounts counts the people of segments in materialized profiles; it folds the people that changed since. It returns
 // nil if there are no profiles or they cannot be read.
-func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []svc.Segment, now time.Time) []uint64 {
+func (db *Store) keptCounts(ctx context.Context, environment uint64, segments []segment.Segment, now time.Time) []uint64 {
 	if db.keeper.of(environment) == nil {
 		return nil
 	}
@@ -160,9 +162,9 @@ func textLength(texts []string) (length int) {
 }
 
 // countFew counts the people of a segment if few visitors may be in it. Otherwise it returns nil.
-func (db *Store) countFew(ctx context.Context, environment svc.Environment, segment *svc.Segment, now time.Time) (*uint64, error) {
+func (db *Store) countFew(ctx context.Context, environment domain.Environment, segment *segment.Segment, now time.Time) (*uint64, error) {
 	return clickhouse.Whole(ctx, db.conn.Of(environment.Number), func(ctx context.Context) (*uint64, error) {
-		f := newFinder(db, svc.PersonQuery{Environment: environment, Segment: segment, Now: now})
+		f := newFinder(db, person.Query{Environment: environment, Segment: segment, Now: now})
 		visitors, _, err := f.candidates(ctx)
 		if visitors == nil || err != nil {
 			return nil, err
@@ -194,7 +196,7 @@ func VisitorNumber(distinctID string) uint64 { return city.CH64([]byte(distinctI
 
 // SegmentsOf returns the ids of the segments that contain the person of a visitor. It reads the rows of that person
 // alone. A visitor that no person of the environment has is in no segment.
-func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, segments []svc.Segment, now time.Time) ([]string, error) {
+func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, segments []segment.Segment, now time.Time) ([]string, error) {
 	ids := []string{}
 	if len(segments) == 0 {
 		return ids, nil
@@ -205,7 +207,7 @@ func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, se
 	}
 	_, shared := members.lists()
 	for len(segments) > 0 {
-		rank, conditions, asked := newConditions(""), []string{}, []svc.Segment{}
+		rank, conditions, asked := newConditions(""), []string{}, []segment.Segment{}
 		rank.of = members
 		for size := 0; len(segments) > 0 && size < tallyBytes; segments = segments[1:] {
 			condition := rank.holdsMember(&segments[0], members, now)
@@ -233,13 +235,13 @@ func (db *Store) SegmentsOf(ctx context.Context, environment, visitor uint64, se
 
 // holdsMember is inSegment for a person with known visitors. For a static segment it sends only the members among
 // these.
-func (q *rankQuery) holdsMember(segment *svc.Segment, of members, now time.Time) string {
-	if segment.Kind != svc.SegmentStatic {
-		return q.inSegment(segment, now)
+func (q *rankQuery) holdsMember(s *segment.Segment, of members, now time.Time) string {
+	if s.Kind != segment.Static {
+		return q.inSegment(s, now)
 	}
-	held := svc.Segment{Kind: svc.SegmentStatic, Members: []uint64{}}
+	held := segment.Segment{Kind: segment.Static, Members: []uint64{}}
 	for _, visitor := range slices.Sorted(maps.Keys(of)) {
-		if segment.Has(visitor) {
+		if s.Has(visitor) {
 			held.Members = append(held.Members, visitor)
 		}
 	}

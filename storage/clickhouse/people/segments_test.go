@@ -9,28 +9,31 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
 
 // define parses a definition.
-func define(t testing.TB, definition string) svc.Segment {
+func define(t testing.TB, definition string) segment.Segment {
 	t.Helper()
-	group, problems := svc.ParseSegmentDefinition(json.RawMessage(definition))
+	group, problems := segment.ParseSegmentDefinition(json.RawMessage(definition))
 	if len(problems) > 0 {
 		t.Fatalf("%s: %+v", definition, problems)
 	}
-	return svc.Segment{ID: "seg_" + definition, Name: definition, Kind: svc.SegmentDynamic, Definition: group}
+	return segment.Segment{ID: "seg_" + definition, Name: definition, Kind: segment.Dynamic, Definition: group}
 }
 
 // atoms returns conditions, each with its meaning for a person with events in chronological order.
 func atoms(now time.Time) []atom {
-	told := func(events []*svc.EventRow, key string) string {
+	told := func(events []*event.Row, key string) string {
 		value, once := "", ""
 		for _, row := range events {
 			var traits map[string]json.RawMessage
-			if row.Name != svc.IdentifyEvent || json.Unmarshal(row.Properties, &traits) != nil {
+			if row.Name != event.IdentifyEvent || json.Unmarshal(row.Properties, &traits) != nil {
 				continue
 			}
 			if text, ok := traits[key]; ok {
@@ -46,7 +49,7 @@ func atoms(now time.Time) []atom {
 		}
 		return value
 	}
-	did := func(events []*svc.EventRow, name string, since time.Time) (times int) {
+	did := func(events []*event.Row, name string, since time.Time) (times int) {
 		for _, row := range events {
 			if row.Name == name && !row.Ts.Before(since) {
 				times++
@@ -55,57 +58,57 @@ func atoms(now time.Time) []atom {
 		return times
 	}
 	since := now.AddDate(0, 0, -1).Truncate(15 * time.Minute)
-	visits := func(events []*svc.EventRow) (all []*svc.EventRow) {
+	visits := func(events []*event.Row) (all []*event.Row) {
 		for _, row := range events {
-			if row.Name != svc.IdentifyEvent && row.Name != svc.AliasEvent {
+			if row.Name != event.IdentifyEvent && row.Name != event.AliasEvent {
 				all = append(all, row)
 			}
 		}
 		return all
 	}
 	return []atom{
-		{`{"field":"trait.plan","op":"gte","value":40}`, func(e []*svc.EventRow) bool {
+		{`{"field":"trait.plan","op":"gte","value":40}`, func(e []*event.Row) bool {
 			n := 0
 			_, err := fmt.Sscan(told(e, "plan"), &n)
 			return err == nil && n >= 40
 		}},
-		{`{"field":"trait.plan","op":"neq","value":7}`, func(e []*svc.EventRow) bool { return told(e, "plan") != "7" }},
-		{`{"field":"trait.plan","op":"in","value":[3,7,21,22,23,24,25,26,"x"]}`, func(e []*svc.EventRow) bool {
+		{`{"field":"trait.plan","op":"neq","value":7}`, func(e []*event.Row) bool { return told(e, "plan") != "7" }},
+		{`{"field":"trait.plan","op":"in","value":[3,7,21,22,23,24,25,26,"x"]}`, func(e []*event.Row) bool {
 			return slices.Contains([]string{"3", "7", "21", "22", "23", "24", "25", "26"}, told(e, "plan"))
 		}},
-		{`{"field":"trait.first","op":"lt","value":30}`, func(e []*svc.EventRow) bool {
+		{`{"field":"trait.first","op":"lt","value":30}`, func(e []*event.Row) bool {
 			n := 0
 			_, err := fmt.Sscan(told(e, "first"), &n)
 			return err == nil && n < 30
 		}},
-		{`{"field":"trait.first","op":"exists"}`, func(e []*svc.EventRow) bool { return told(e, "first") != "" }},
-		{`{"field":"trait.email","op":"contains","value":"1@example"}`, func(e []*svc.EventRow) bool { return strings.Contains(told(e, "email"), "1@example") }},
-		{`{"field":"property.plan","op":"in","value":[1,2,3,"x",30,31,32,33]}`, func(e []*svc.EventRow) bool {
-			return slices.ContainsFunc(e, func(row *svc.EventRow) bool {
+		{`{"field":"trait.first","op":"exists"}`, func(e []*event.Row) bool { return told(e, "first") != "" }},
+		{`{"field":"trait.email","op":"contains","value":"1@example"}`, func(e []*event.Row) bool { return strings.Contains(told(e, "email"), "1@example") }},
+		{`{"field":"property.plan","op":"in","value":[1,2,3,"x",30,31,32,33]}`, func(e []*event.Row) bool {
+			return slices.ContainsFunc(e, func(row *event.Row) bool {
 				var p map[string]any
 				return json.Unmarshal(row.Properties, &p) == nil && slices.Contains([]any{1.0, 2.0, 3.0, "x", 30.0, 31.0, 32.0, 33.0}, p["plan"])
 			})
 		}},
-		{`{"field":"events","op":"gt","value":4}`, func(e []*svc.EventRow) bool { return len(e) > 4 }},
-		{`{"field":"did_event","op":"gte","event":{"name":"order","count":2}}`, func(e []*svc.EventRow) bool { return did(e, "order", time.Time{}) >= 2 }},
-		{`{"field":"did_event","op":"within_days","value":1,"event":{"name":"page_view"}}`, func(e []*svc.EventRow) bool { return did(e, svc.PageView, since) >= 1 }},
-		{`{"field":"not_did_event","op":"within_days","value":1,"event":{"name":"order"}}`, func(e []*svc.EventRow) bool { return did(e, "order", since) == 0 }},
-		{`{"field":"last_seen_at","op":"within_days","value":1}`, func(e []*svc.EventRow) bool { return !e[len(e)-1].Ts.Before(now.AddDate(0, 0, -1)) }},
-		{`{"field":"first_seen_at","op":"gte","value":"2026-11-02"}`, func(e []*svc.EventRow) bool { return !e[0].Ts.Before(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)) }},
-		{`{"field":"first_seen_at","op":"lt","value":"2026-11-02"}`, func(e []*svc.EventRow) bool { return e[0].Ts.Before(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)) }},
-		{`{"field":"first_source","op":"in","value":["source0","source1","source2","source5","source9","source12"]}`, func(e []*svc.EventRow) bool {
+		{`{"field":"events","op":"gt","value":4}`, func(e []*event.Row) bool { return len(e) > 4 }},
+		{`{"field":"did_event","op":"gte","event":{"name":"order","count":2}}`, func(e []*event.Row) bool { return did(e, "order", time.Time{}) >= 2 }},
+		{`{"field":"did_event","op":"within_days","value":1,"event":{"name":"page_view"}}`, func(e []*event.Row) bool { return did(e, event.PageView, since) >= 1 }},
+		{`{"field":"not_did_event","op":"within_days","value":1,"event":{"name":"order"}}`, func(e []*event.Row) bool { return did(e, "order", since) == 0 }},
+		{`{"field":"last_seen_at","op":"within_days","value":1}`, func(e []*event.Row) bool { return !e[len(e)-1].Ts.Before(now.AddDate(0, 0, -1)) }},
+		{`{"field":"first_seen_at","op":"gte","value":"2026-11-02"}`, func(e []*event.Row) bool { return !e[0].Ts.Before(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)) }},
+		{`{"field":"first_seen_at","op":"lt","value":"2026-11-02"}`, func(e []*event.Row) bool { return e[0].Ts.Before(time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)) }},
+		{`{"field":"first_source","op":"in","value":["source0","source1","source2","source5","source9","source12"]}`, func(e []*event.Row) bool {
 			all := visits(e)
 			return len(all) > 0 && slices.Contains([]string{"source0", "source1", "source2", "source5", "source9", "source12"}, all[0].Source)
 		}},
-		{`{"field":"country","op":"eq","value":"c1"}`, func(e []*svc.EventRow) bool { all := visits(e); return len(all) > 0 && all[len(all)-1].Country == "c1" }},
-		{`{"field":"revenue.status","op":"eq","value":"none"}`, func([]*svc.EventRow) bool { return true }},
+		{`{"field":"country","op":"eq","value":"c1"}`, func(e []*event.Row) bool { all := visits(e); return len(all) > 0 && all[len(all)-1].Country == "c1" }},
+		{`{"field":"revenue.status","op":"eq","value":"none"}`, func([]*event.Row) bool { return true }},
 	}
 }
 
 // atom is a condition with its meaning.
 type atom struct {
 	text  string
-	meets func(events []*svc.EventRow) bool
+	meets func(events []*event.Row) bool
 }
 
 // composed returns a random definition of atoms.
@@ -130,7 +133,7 @@ func composed(random *rand.Rand, all []atom, depth int) atom {
 		}
 		return strings.Join(texts, ",")
 	}
-	return atom{fmt.Sprintf(`{"all":[%s],"any":[%s]}`, list(parts[0]), list(parts[1])), func(e []*svc.EventRow) bool {
+	return atom{fmt.Sprintf(`{"all":[%s],"any":[%s]}`, list(parts[0]), list(parts[1])), func(e []*event.Row) bool {
 		meets := func(one atom) bool { return one.meets(e) }
 		misses := func(one atom) bool { return !one.meets(e) }
 		return !slices.ContainsFunc(parts[0], misses) && (len(parts[1]) == 0 || slices.ContainsFunc(parts[1], meets))
@@ -168,17 +171,17 @@ func TestSegmentsMeanWhatTheySay(t *testing.T) {
 }
 
 // compareSegments reads segments in every way.
-func compareSegments(t *testing.T, db *testDB, rows []svc.EventRow, now time.Time, definitions []atom) {
+func compareSegments(t *testing.T, db *testDB, rows []event.Row, now time.Time, definitions []atom) {
 	t.Helper()
 	persons, known := grouped(rows)
-	segments := make([]svc.Segment, len(definitions))
+	segments := make([]segment.Segment, len(definitions))
 	for i, definition := range definitions {
 		if !strings.HasPrefix(definition.text, `{"all"`) {
 			definition.text = `{"all":[` + definition.text + `]}`
 		}
 		segments[i] = define(t, definition.text)
 	}
-	counts, err := db.SegmentCounts(clickhousetest.Deadline(t), svc.Environment{Number: environment}, segments, now)
+	counts, err := db.SegmentCounts(clickhousetest.Deadline(t), domain.Environment{Number: environment}, segments, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +194,7 @@ func compareSegments(t *testing.T, db *testDB, rows []svc.EventRow, now time.Tim
 		}
 		slices.Sort(want)
 		got := []string{}
-		list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Segment: &segments[i], Now: now, Limit: 200})
+		list, err := db.People(clickhousetest.Deadline(t), person.Query{Environment: domain.Environment{Number: environment}, Segment: &segments[i], Now: now, Limit: 200})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +204,7 @@ func compareSegments(t *testing.T, db *testDB, rows []svc.EventRow, now time.Tim
 		slices.Sort(got)
 		alone := counts[i : i+1]
 		if i%2 == 0 {
-			if alone, err = db.SegmentCounts(clickhousetest.Deadline(t), svc.Environment{Number: environment}, segments[i:i+1], now); err != nil {
+			if alone, err = db.SegmentCounts(clickhousetest.Deadline(t), domain.Environment{Number: environment}, segments[i:i+1], now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -238,7 +241,7 @@ func TestALongDefinitionIsAnswered(t *testing.T) {
 	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block-1", 1, block); err != nil {
 		t.Fatal(err)
 	}
-	for _, length := range []int{8, 16, 24, svc.MaxSegmentConditions} {
+	for _, length := range []int{8, 16, 24, segment.MaxSegmentConditions} {
 		conditions := make([]string, length)
 		for i := range conditions {
 			conditions[i] = fmt.Sprintf(`{"field":"trait.renewal%d","op":"within_days","value":%d}`, i, i+1)
@@ -250,15 +253,15 @@ func TestALongDefinitionIsAnswered(t *testing.T) {
 }
 
 // compareBounds counts and lists the people of a segment with several bounds on the number of visitors to look at.
-func compareBounds(t *testing.T, db *testDB, segment *svc.Segment, now time.Time) {
+func compareBounds(t *testing.T, db *testDB, s *segment.Segment, now time.Time) {
 	t.Helper()
 	for _, bound := range [][2]int{{1, 0}, {1, 1}, {512, 8192}} {
 		db.LookAmong(bound[0], bound[1])
-		counts, err := db.SegmentCounts(clickhousetest.Deadline(t), svc.Environment{Number: environment}, []svc.Segment{*segment}, now)
+		counts, err := db.SegmentCounts(clickhousetest.Deadline(t), domain.Environment{Number: environment}, []segment.Segment{*s}, now)
 		if err != nil || counts[0] < 2 {
 			t.Fatalf("with %v: counted %v, %v", bound, counts, err)
 		}
-		list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Segment: segment, Now: now, Limit: 100})
+		list, err := db.People(clickhousetest.Deadline(t), person.Query{Environment: domain.Environment{Number: environment}, Segment: s, Now: now, Limit: 100})
 		if err != nil || uint64(len(list.Rows)) != counts[0] {
 			t.Errorf("with %v: listed %d of %d, %v", bound, len(list.Rows), counts[0], err)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 )
 
@@ -80,7 +81,9 @@ func (db *Store) Tied(ctx context.Context, environment, visitor uint64) (bool, e
 	}
 	nodes := nodesOf(visitor, all[visitor])
 	aliases, err := db.aliases(ctx, environment)
-	return slices.ContainsFunc(aliases, func(one svc.Alias) bool { return slices.Contains(nodes, one.Low) || slices.Contains(nodes, one.High) }), err
+	return slices.ContainsFunc(aliases, func(one person.Alias) bool {
+		return slices.Contains(nodes, one.Low) || slices.Contains(nodes, one.High)
+	}), err
 }
 
 // nodesOf returns the numbers by which ties name an id.
@@ -96,11 +99,11 @@ func nodesOf(visitor uint64, all []split) []uint64 {
 
 // Split removes an id from its person. When Split returns, the change is durable and every later read shows it. Split
 // may be repeated.
-func (db *Store) Split(ctx context.Context, environment uint64, decided svc.PersonSplit) error {
+func (db *Store) Split(ctx context.Context, environment uint64, decided person.Split) error {
 	return db.conn.Change(func() error { return db.split(ctx, environment, decided) })
 }
 
-func (db *Store) split(ctx context.Context, environment uint64, decided svc.PersonSplit) error {
+func (db *Store) split(ctx context.Context, environment uint64, decided person.Split) error {
 	before, err := db.splitsOf(ctx, environment, decided.Visitor)
 	if err != nil {
 		return err
@@ -186,16 +189,16 @@ func (db *Store) undo(ctx context.Context, environment uint64, args clickhouse.A
 // splitDecided applies the decisions of members that have no rows yet. Their calls were interrupted. If the tables were
 // refilled from the log, it applies all decisions.
 func (db *Store) splitDecided(ctx context.Context) error {
-	decided := map[uint64][]svc.PersonSplit{}
+	decided := map[uint64][]person.Split{}
 	err := db.conn.ReadFirst(ctx, "reading which ids members removed from people", db.queries["splits.Decided"], nil, func(rows driver.Rows) (bool, error) {
 		var environment uint64
 		var payload string
 		if err := rows.Scan(&environment, &payload); err != nil {
 			return false, err
 		}
-		var activity svc.Activity
+		var activity person.Activity
 		if err := json.Unmarshal([]byte(payload), &activity); err != nil {
-			db.conn.Skipped(svc.Entity{Kind: "activity"}, err)
+			db.conn.Skipped(domain.Entity{Kind: "activity"}, err)
 			return true, nil // one bad entity must not hide the others
 		}
 		if one, is := activity.Splits(); is {
@@ -206,7 +209,7 @@ func (db *Store) splitDecided(ctx context.Context) error {
 	for environment, all := range decided {
 		there, failed := db.splitsOf(ctx, environment)
 		err = errors.Join(err, failed)
-		slices.SortFunc(all, func(a, b svc.PersonSplit) int { return a.At.Compare(b.At) })
+		slices.SortFunc(all, func(a, b person.Split) int { return a.At.Compare(b.At) })
 		for _, one := range all {
 			known := slices.ContainsFunc(there[one.Visitor], func(s split) bool { return s.atMs == one.At.UnixMilli() })
 			if failed == nil && !known {
@@ -218,8 +221,8 @@ func (db *Store) splitDecided(ctx context.Context) error {
 }
 
 // nodes returns the numbers by which a tie at an instant names two ids. It also returns whether the tie holds.
-func nodes(all map[uint64][]split, one, other uint64, at time.Time) (alias svc.Alias, holds bool) {
+func nodes(all map[uint64][]split, one, other uint64, at time.Time) (alias person.Alias, holds bool) {
 	a, first := nodeAt(one, all[one], at.UnixMilli())
 	b, second := nodeAt(other, all[other], at.UnixMilli())
-	return svc.Alias{Low: min(a, b), High: max(a, b)}, first && second && a != b
+	return person.Alias{Low: min(a, b), High: max(a, b)}, first && second && a != b
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/person"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
@@ -32,11 +34,11 @@ func (s *splitScene) store(words ...string) {
 			s.t.Fatal(err)
 		}
 		row := clickhousetest.Row(environment, tiedAt.Add(time.Duration(n)*time.Hour), "e-"+word, "", "")
-		row.SessionID, row.Name, row.DistinctID, row.AnonymousID = "s-"+word, svc.PageView, what, ""
+		row.SessionID, row.Name, row.DistinctID, row.AnonymousID = "s-"+word, event.PageView, what, ""
 		if known, device, is := strings.Cut(what, "<"); is {
-			row.Name, row.DistinctID, row.AnonymousID = svc.IdentifyEvent, known, device
+			row.Name, row.DistinctID, row.AnonymousID = event.IdentifyEvent, known, device
 		} else if known, other, is := strings.Cut(what, "="); is {
-			row.Name, row.DistinctID, row.AnonymousID = svc.AliasEvent, known, other
+			row.Name, row.DistinctID, row.AnonymousID = event.AliasEvent, known, other
 		} else if len(what) == 1 {
 			row.DistinctID, row.AnonymousID = "", what
 		}
@@ -59,7 +61,7 @@ func (s *splitScene) split(id string, at, since int) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	one := svc.PersonSplit{Visitor: visitor, At: tiedAt.Add(time.Duration(at) * time.Hour), Devices: devices}
+	one := person.Split{Visitor: visitor, At: tiedAt.Add(time.Duration(at) * time.Hour), Devices: devices}
 	if since >= 0 {
 		from := tiedAt.Add(time.Duration(since) * time.Hour)
 		one.Since = &from
@@ -76,7 +78,7 @@ func (s *splitScene) people() (found []string) {
 	s.t.Helper()
 	for n, most := range []int{0, 100} {
 		s.LookAmong(1, most)
-		list, err := s.People(clickhousetest.Deadline(s.t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Limit: 50})
+		list, err := s.People(clickhousetest.Deadline(s.t), person.Query{Environment: domain.Environment{Number: environment}, Limit: 50})
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -84,7 +86,7 @@ func (s *splitScene) people() (found []string) {
 		for i := range list.Rows {
 			p := &list.Rows[i]
 			some = append(some, fmt.Sprintf("%s %s: %d", p.DistinctID, strings.Join(p.DistinctIDs, "+"), p.Events))
-			number, _ := svc.ParsePersonID(p.ID)
+			number, _ := person.ParsePersonID(p.ID)
 			if itself, err := s.Person(clickhousetest.Deadline(s.t), environment, number); err != nil || !reflect.DeepEqual(itself, *p) {
 				s.t.Errorf("the id of %+v finds %+v (%v)", *p, itself, err)
 			}

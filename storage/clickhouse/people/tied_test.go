@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/person"
+	"svc/domain/segment"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
@@ -18,7 +21,7 @@ var tiedAt = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
 // tiedRow returns a page view of one of the houses of TestATiedDeviceKeepsItsPast. Each house has a device, Ada and
 // Bert.
-func tiedRow(house, hour int, name, distinct, device string) *svc.EventRow {
+func tiedRow(house, hour int, name, distinct, device string) *event.Row {
 	of := func(id string) string {
 		if id == "" {
 			return ""
@@ -56,25 +59,25 @@ func TestATiedDeviceKeepsItsPast(t *testing.T) {
 				for house, order := range orders {
 					switch order[step] {
 					case 0:
-						block.Append(tiedRow(house, -3, svc.PageView, "", "device"))
+						block.Append(tiedRow(house, -3, event.PageView, "", "device"))
 					case 1:
 						if !merged {
-							block.Append(tiedRow(house, -2, svc.AliasEvent, "ada", "device"))
+							block.Append(tiedRow(house, -2, event.AliasEvent, "ada", "device"))
 							break
 						}
-						block.Append(tiedRow(house, -2, svc.PageView, "ada", ""))
+						block.Append(tiedRow(house, -2, event.PageView, "ada", ""))
 						one, other := people.VisitorNumber(fmt.Sprintf("device-%03d", house)), people.VisitorNumber(fmt.Sprintf("ada-%03d", house))
 						if err := db.Merge(clickhousetest.Deadline(t), environment, one, other, tiedAt); err != nil {
 							t.Fatal(err)
 						}
 					case 2:
-						block.Append(tiedRow(house, -1, svc.PageView, "", "device"))
+						block.Append(tiedRow(house, -1, event.PageView, "", "device"))
 					case 3:
-						row := tiedRow(house, 0, svc.IdentifyEvent, "bert", "device")
+						row := tiedRow(house, 0, event.IdentifyEvent, "bert", "device")
 						row.Properties = json.RawMessage(`{"email":"bert@example.com","plan":2}`)
 						block.Append(row)
 					case 4:
-						block.Append(tiedRow(house, 1, svc.PageView, "", "device"))
+						block.Append(tiedRow(house, 1, event.PageView, "", "device"))
 					}
 				}
 				if err := db.blocks.Insert(clickhousetest.Deadline(t), fmt.Sprint("block-", step), uint64(step+1), block); err != nil {
@@ -89,18 +92,18 @@ func TestATiedDeviceKeepsItsPast(t *testing.T) {
 				at := func(hour int) time.Time { return tiedAt.Add(time.Duration(hour) * time.Hour) }
 				first := counted{
 					DistinctID: device, DistinctIDs: []string{ada, device}, First: at(-3), Last: at(-1), Events: 3, Pageviews: 2,
-					FirstSource: "source-3", LastSource: "source-1", Stage: svc.StageVisitor,
+					FirstSource: "source-3", LastSource: "source-1", Stage: segment.StageVisitor,
 				}
 				if merged {
 					first.Pageviews = 3
 				}
 				second := counted{
 					DistinctID: bert, DistinctIDs: []string{bert, device}, First: at(0), Last: at(1), Events: 2, Pageviews: 1,
-					FirstSource: "source1", LastSource: "source1", Email: "bert@example.com", Plan: "2", Stage: svc.StageSignup,
+					FirstSource: "source1", LastSource: "source1", Email: "bert@example.com", Plan: "2", Stage: segment.StageSignup,
 				}
 				want = append(want, first, second)
 			}
-			list, err := db.People(clickhousetest.Deadline(t), svc.PersonQuery{Environment: svc.Environment{Number: environment}, Limit: len(want) + 1})
+			list, err := db.People(clickhousetest.Deadline(t), person.Query{Environment: domain.Environment{Number: environment}, Limit: len(want) + 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,12 +122,12 @@ func TestATiedDeviceKeepsItsPast(t *testing.T) {
 // person used it, and nothing else of the other person.
 func TestErasuresOfATiedDevice(t *testing.T) {
 	at := func(hour int) time.Time { return tiedAt.Add(time.Duration(hour) * time.Hour) }
-	ada := counted{DistinctID: "ada-000", DistinctIDs: []string{"ada-000"}, First: at(-2), Last: at(-2), Events: 1, Stage: svc.StageVisitor}
+	ada := counted{DistinctID: "ada-000", DistinctIDs: []string{"ada-000"}, First: at(-2), Last: at(-2), Events: 1, Stage: segment.StageVisitor}
 	both := counted{
 		DistinctID: "device-000", DistinctIDs: []string{"ada-000", "device-000"}, First: at(-3), Last: at(-1), Events: 3, Pageviews: 2,
-		FirstSource: "source-3", LastSource: "source-1", Stage: svc.StageVisitor,
+		FirstSource: "source-3", LastSource: "source-1", Stage: segment.StageVisitor,
 	}
-	bert := counted{DistinctID: "bert-000", DistinctIDs: []string{"bert-000"}, First: at(0), Last: at(0), Events: 1, Stage: svc.StageSignup}
+	bert := counted{DistinctID: "bert-000", DistinctIDs: []string{"bert-000"}, First: at(0), Last: at(0), Events: 1, Stage: segment.StageSignup}
 	for _, test := range []struct {
 		name, erased string
 		afterwards   bool
@@ -137,12 +140,12 @@ func TestErasuresOfATiedDevice(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			db := open(t)
 			block := db.blocks.NewBlock()
-			block.Append(tiedRow(0, -3, svc.PageView, "", "device"))
-			block.Append(tiedRow(0, -2, svc.AliasEvent, "ada", "device"))
-			block.Append(tiedRow(0, -1, svc.PageView, "", "device"))
-			block.Append(tiedRow(0, 0, svc.IdentifyEvent, "bert", "device"))
+			block.Append(tiedRow(0, -3, event.PageView, "", "device"))
+			block.Append(tiedRow(0, -2, event.AliasEvent, "ada", "device"))
+			block.Append(tiedRow(0, -1, event.PageView, "", "device"))
+			block.Append(tiedRow(0, 0, event.IdentifyEvent, "bert", "device"))
 			if test.afterwards {
-				block.Append(tiedRow(0, 1, svc.PageView, "", "device"))
+				block.Append(tiedRow(0, 1, event.PageView, "", "device"))
 			}
 			if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
 				t.Fatal(err)
@@ -150,12 +153,12 @@ func TestErasuresOfATiedDevice(t *testing.T) {
 			if err := db.Unite(clickhousetest.Deadline(t), environment); err != nil {
 				t.Fatal(err)
 			}
-			person, err := db.Person(clickhousetest.Deadline(t), environment, people.VisitorNumber(test.erased))
+			p, err := db.Person(clickhousetest.Deadline(t), environment, people.VisitorNumber(test.erased))
 			if err != nil {
 				t.Fatal(err)
 			}
-			erasure := svc.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: person.Members, Life: 1, At: tiedAt}
-			db.Hide([]svc.Erasure{erasure})
+			erasure := person.Erasure{ID: "era_1", EnvironmentNumber: environment, Visitors: p.Members, Life: 1, At: tiedAt}
+			db.Hide([]person.Erasure{erasure})
 			if got := stored(t, db); !reflect.DeepEqual(got, []counted{test.left}) {
 				t.Errorf("at once the people are\n%s\nwant\n%+v", lines(got), test.left)
 			}
@@ -180,20 +183,20 @@ func TestWhatMembersSayOfATiedDeviceStays(t *testing.T) {
 		t.Run(fmt.Sprint(hour), func(t *testing.T) {
 			db := open(t)
 			block := db.blocks.NewBlock()
-			block.Append(tiedRow(0, -3, svc.PageView, "", "device"))
-			block.Append(tiedRow(0, -2, svc.PageView, "ada", ""))
-			block.Append(tiedRow(0, 0, svc.IdentifyEvent, "bert", "device"))
-			block.Append(tiedRow(0, 1, svc.PageView, "", "device"))
+			block.Append(tiedRow(0, -3, event.PageView, "", "device"))
+			block.Append(tiedRow(0, -2, event.PageView, "ada", ""))
+			block.Append(tiedRow(0, 0, event.IdentifyEvent, "bert", "device"))
+			block.Append(tiedRow(0, 1, event.PageView, "", "device"))
 			block.Append(tiedRow(0, hour, "signup", "", "device"))
 			if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
 				t.Fatal(err)
 			}
 			device, ada, bert := people.VisitorNumber("device-000"), people.VisitorNumber("ada-000"), people.VisitorNumber("bert-000")
 			owner := people.PersonOwner(environment, device)
-			err := db.state.Put(clickhousetest.Deadline(t), []svc.Entity{
+			err := db.state.Put(clickhousetest.Deadline(t), []domain.Entity{
 				{Owner: owner, Kind: "person", ID: "person", Payload: fmt.Appendf(nil, `{"visitor":%d,"tags":{"vip":{"on":true,"at":1}}}`, device)},
 				{Owner: owner, Kind: "activity", ID: "crm_1", Payload: []byte(`{"id":"crm_1","kind":"note","at":"2026-11-01T11:00:00Z","text":"hers"}`)},
-			}, nil, svc.Trail{})
+			}, nil, domain.Trail{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,26 +205,26 @@ func TestWhatMembersSayOfATiedDeviceStays(t *testing.T) {
 			}
 			type said struct {
 				DistinctID string
-				Stage      svc.LifecycleStage
+				Stage      segment.LifecycleStage
 				Tags       []string
 				Notes      int
 			}
-			whose := func(p *svc.Person) said {
+			whose := func(p *person.Person) said {
 				stage, _ := p.Stage()
-				entries, _, err := db.Timeline(clickhousetest.Deadline(t), svc.TimelineQuery{
-					Environment: svc.Environment{Number: environment}, Visitor: p.Number, Kinds: []svc.TimelineKind{svc.TimelineActivity}, Limit: 10,
-					Before: svc.TimelineKey{TsMs: tiedAt.AddDate(1, 0, 0).UnixMilli()},
+				entries, _, err := db.Timeline(clickhousetest.Deadline(t), person.TimelineQuery{
+					Environment: domain.Environment{Number: environment}, Visitor: p.Number, Kinds: []person.TimelineKind{person.TimelineActivity}, Limit: 10,
+					Before: person.TimelineKey{TsMs: tiedAt.AddDate(1, 0, 0).UnixMilli()},
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return said{p.DistinctID, stage, p.State.TagList(), len(entries)}
 			}
-			hers := said{"device-000", svc.StageSignup, []string{"vip"}, 1}
+			hers := said{"device-000", segment.StageSignup, []string{"vip"}, 1}
 			if hour > 0 {
-				hers.Stage = svc.StageVisitor
+				hers.Stage = segment.StageVisitor
 			}
-			his := said{"bert-000", svc.StageSignup, []string{}, 0}
+			his := said{"bert-000", segment.StageSignup, []string{}, 0}
 			for visitor, want := range map[uint64]said{device: hers, ada: hers, bert: his} {
 				person, err := db.Person(clickhousetest.Deadline(t), environment, visitor)
 				if got := whose(&person); err != nil || !reflect.DeepEqual(got, want) {
@@ -230,8 +233,8 @@ func TestWhatMembersSayOfATiedDeviceStays(t *testing.T) {
 			}
 			for _, most := range []int{0, 100} { // by folding all people, and by looking at few visitors
 				db.LookAmong(1, most)
-				for _, query := range []svc.PersonQuery{{Tags: []string{"vip"}}, {Stage: hers.Stage}, {Stage: his.Stage}} {
-					query.Environment, query.Limit = svc.Environment{Number: environment}, 10
+				for _, query := range []person.Query{{Tags: []string{"vip"}}, {Stage: hers.Stage}, {Stage: his.Stage}} {
+					query.Environment, query.Limit = domain.Environment{Number: environment}, 10
 					list, err := db.People(clickhousetest.Deadline(t), query)
 					want := []said{}
 					for _, one := range []said{his, hers} {

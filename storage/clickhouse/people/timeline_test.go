@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/occurrence"
+	"svc/domain/person"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
@@ -18,19 +20,19 @@ func TestATimelineIsPagedByInstants(t *testing.T) {
 	db := open(t)
 	ada, at := people.VisitorNumber("ada"), time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	owner := people.PersonOwner(environment, ada)
-	block, notes, want := db.blocks.NewBlock(), []svc.Entity{}, []svc.TimelineKey{}
+	block, notes, want := db.blocks.NewBlock(), []domain.Entity{}, []person.TimelineKey{}
 	for n := range 24 {
 		ts := at.Add(time.Duration(n/9) * time.Millisecond)
-		key := svc.TimelineKey{TsMs: ts.UnixMilli(), Kind: svc.TimelineKinds()[n%3], ID: fmt.Sprintf("id-%02d", n)}
+		key := person.TimelineKey{TsMs: ts.UnixMilli(), Kind: person.TimelineKinds()[n%3], ID: fmt.Sprintf("id-%02d", n)}
 		switch key.Kind {
-		case svc.TimelineEvent:
+		case person.TimelineEvent:
 			block.Append(clickhousetest.Row(environment, ts, key.ID, "ada", "s"))
-		case svc.TimelineActivity:
+		case person.TimelineActivity:
 			payload := fmt.Appendf(nil, `{"id":%q,"kind":"note","at":%q,"text":"hello"}`, key.ID, ts.Format(time.RFC3339Nano))
-			notes = append(notes, svc.Entity{Owner: owner, Kind: "activity", ID: key.ID, Payload: payload})
-		case svc.TimelineError:
-			block.AppendOccurrence(&svc.OccurrenceRow{
-				Occurrence:        svc.Occurrence{ID: key.ID, Ts: ts, ReceivedAt: ts, DistinctID: "ada", Name: "Broken", Level: svc.LevelError},
+			notes = append(notes, domain.Entity{Owner: owner, Kind: "activity", ID: key.ID, Payload: payload})
+		case person.TimelineError:
+			block.AppendOccurrence(&occurrence.Row{
+				Occurrence:        occurrence.Occurrence{ID: key.ID, Ts: ts, ReceivedAt: ts, DistinctID: "ada", Name: "Broken", Level: occurrence.LevelError},
 				EnvironmentNumber: environment, Issue: 7, Fingerprint: "f", RetentionDays: 365,
 				FramesJSON: []byte("[]"), BreadcrumbsJSON: []byte("[]"), TagsJSON: []byte("{}"), DetailsJSON: []byte("{}"),
 			})
@@ -40,16 +42,16 @@ func TestATimelineIsPagedByInstants(t *testing.T) {
 	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.state.Put(clickhousetest.Deadline(t), notes, nil, svc.Trail{}); err != nil {
+	if err := db.state.Put(clickhousetest.Deadline(t), notes, nil, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(want, func(a, b svc.TimelineKey) int { return (&svc.TimelineEntry{TimelineKey: a}).Compare(b) })
+	slices.SortFunc(want, func(a, b person.TimelineKey) int { return (&person.TimelineEntry{TimelineKey: a}).Compare(b) })
 	for _, limit := range []int{1, 7} {
-		var got []svc.TimelineKey
-		query := svc.TimelineQuery{Environment: svc.Environment{Number: environment}, Visitor: ada, Kinds: svc.TimelineKinds(), Limit: limit}
+		var got []person.TimelineKey
+		query := person.TimelineQuery{Environment: domain.Environment{Number: environment}, Visitor: ada, Kinds: person.TimelineKinds(), Limit: limit}
 		query.From(at.Add(time.Hour))
 		for more := true; more && len(got) <= len(want); {
-			var page []svc.TimelineEntry
+			var page []person.TimelineEntry
 			var err error
 			if page, more, err = db.Timeline(clickhousetest.Deadline(t), query); err != nil || len(page) == 0 {
 				t.Fatalf("limit %d: %d entries (%v)", limit, len(page), err)
@@ -57,7 +59,7 @@ func TestATimelineIsPagedByInstants(t *testing.T) {
 			for n := range page {
 				got = append(got, page[n].TimelineKey)
 			}
-			next, ok := svc.TimelineMark(page[len(page)-1].TsMs, query.Passed(page))
+			next, ok := person.TimelineMark(page[len(page)-1].TsMs, query.Passed(page))
 			if !ok {
 				t.Fatalf("limit %d: the page %v cannot be marked", limit, page)
 			}

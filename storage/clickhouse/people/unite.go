@@ -8,7 +8,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
 	"svc/storage/clickhouse"
 )
 
@@ -19,9 +20,9 @@ func (db *Store) Unite(ctx context.Context, environment uint64) error {
 	if err != nil || len(aliases) == 0 {
 		return err
 	}
-	noted := map[uint64]svc.Root{}
+	noted := map[uint64]person.Root{}
 	err = db.conn.ReadFirst(ctx, "reading roots", db.queries["roots.List"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
-		var root svc.Root
+		var root person.Root
 		err := rows.Scan(&root.Visitor, &root.Root, &root.Edges)
 		noted[root.Visitor] = root
 		return true, err
@@ -29,13 +30,13 @@ func (db *Store) Unite(ctx context.Context, environment uint64) error {
 	if err != nil {
 		return err
 	}
-	return db.noteRoots(ctx, environment, svc.Roots(aliases), noted)
+	return db.noteRoots(ctx, environment, person.Roots(aliases), noted)
 }
 
 // aliases returns the stored alias edges of an environment.
-func (db *Store) aliases(ctx context.Context, environment uint64) (aliases []svc.Alias, err error) {
+func (db *Store) aliases(ctx context.Context, environment uint64) (aliases []person.Alias, err error) {
 	err = db.conn.ReadFirst(ctx, "reading aliases", db.queries["aliases.List"], clickhouse.Args{"environment": environment}, func(rows driver.Rows) (bool, error) {
-		var alias svc.Alias
+		var alias person.Alias
 		err := rows.Scan(&alias.Low, &alias.High)
 		aliases = append(aliases, alias)
 		return true, err
@@ -44,7 +45,7 @@ func (db *Store) aliases(ctx context.Context, environment uint64) (aliases []svc
 }
 
 // noteRoots stores the roots that are not stored yet.
-func (db *Store) noteRoots(ctx context.Context, environment uint64, roots []svc.Root, noted map[uint64]svc.Root) error {
+func (db *Store) noteRoots(ctx context.Context, environment uint64, roots []person.Root, noted map[uint64]person.Root) error {
 	ctx, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
 	return clickhouse.WriteError("noting roots", db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error {
@@ -97,7 +98,7 @@ func (db *Store) TieMerged(ctx context.Context) error {
 		var merged, at string
 		err := rows.Scan(&environment, &visitor, &merged, &at)
 		when, _ := time.Parse(time.RFC3339, at) // the zero time is before any split
-		if other, is := svc.ParsePersonID(merged); is && other != visitor {
+		if other, is := person.ParsePersonID(merged); is && other != visitor {
 			decided[environment] = append(decided[environment], merge{visitor, other, when})
 		}
 		return true, err
@@ -108,7 +109,7 @@ func (db *Store) TieMerged(ctx context.Context) error {
 			err = errors.Join(err, failed)
 			continue
 		}
-		var aliases []svc.Alias
+		var aliases []person.Alias
 		for _, one := range merges {
 			if alias, holds := nodes(splits, one.one, one.other, one.at); holds {
 				aliases = append(aliases, alias)
@@ -120,20 +121,20 @@ func (db *Store) TieMerged(ctx context.Context) error {
 }
 
 // tie adds the alias edges that an environment does not have yet.
-func (db *Store) tie(ctx context.Context, environment uint64, aliases []svc.Alias) error {
+func (db *Store) tie(ctx context.Context, environment uint64, aliases []person.Alias) error {
 	there, err := db.aliases(ctx, environment)
 	if err != nil {
 		return err
 	}
-	known := make(map[svc.Alias]bool, len(there))
+	known := make(map[person.Alias]bool, len(there))
 	for _, alias := range there {
 		known[alias] = true
 	}
-	return db.noteAliases(ctx, environment, slices.DeleteFunc(aliases, func(alias svc.Alias) bool { return known[alias] }), time.Now())
+	return db.noteAliases(ctx, environment, slices.DeleteFunc(aliases, func(alias person.Alias) bool { return known[alias] }), time.Now())
 }
 
 // noteAliases stores alias edges and the resulting roots.
-func (db *Store) noteAliases(ctx context.Context, environment uint64, aliases []svc.Alias, now time.Time) error {
+func (db *Store) noteAliases(ctx context.Context, environment uint64, aliases []person.Alias, now time.Time) error {
 	writing, cancel := context.WithTimeout(ctx, clickhouse.WriteTime)
 	defer cancel()
 	err := db.conn.WriteOf(environment, func(conn *clickhouse.Conn) error {
@@ -160,7 +161,7 @@ func (db *Store) Merge(ctx context.Context, environment, one, other uint64, now 
 	}
 	alias, holds := nodes(splits, one, other, now)
 	if !holds {
-		return svc.Errorf(svc.CodeConflict, "One of the ids was removed from a person at a later time.")
+		return domain.Errorf(domain.CodeConflict, "One of the ids was removed from a person at a later time.")
 	}
-	return db.noteAliases(ctx, environment, []svc.Alias{alias}, now)
+	return db.noteAliases(ctx, environment, []person.Alias{alias}, now)
 }

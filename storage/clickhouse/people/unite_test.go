@@ -7,7 +7,9 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/person"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/people"
 )
@@ -19,19 +21,19 @@ func TestMergesThatWereDecidedHold(t *testing.T) {
 	const elsewhere = environment + 1
 	block := db.blocks.NewBlock()
 	for n, name := range []string{"ada", "bert", "cleo", "dora"} {
-		block.Append(tiedRow(0, n, svc.PageView, name, ""))
+		block.Append(tiedRow(0, n, event.PageView, name, ""))
 	}
 	if err := db.blocks.Insert(clickhousetest.Deadline(t), "block", 1, block); err != nil {
 		t.Fatal(err)
 	}
 	number := func(name string) uint64 { return people.VisitorNumber(name + "-000") }
-	activity := func(in uint64, of, id, kind, other string) svc.Entity {
-		return svc.Entity{Owner: people.PersonOwner(in, number(of)), Kind: "activity", ID: id, Payload: fmt.Appendf(nil, `{"id":%q,"kind":%q,"merged":%q}`, id, kind, svc.PersonID(number(other)))}
+	activity := func(in uint64, of, id, kind, other string) domain.Entity {
+		return domain.Entity{Owner: people.PersonOwner(in, number(of)), Kind: "activity", ID: id, Payload: fmt.Appendf(nil, `{"id":%q,"kind":%q,"merged":%q}`, id, kind, person.ID(number(other)))}
 	}
-	err := db.state.Put(clickhousetest.Deadline(t), []svc.Entity{
+	err := db.state.Put(clickhousetest.Deadline(t), []domain.Entity{
 		activity(environment, "bert", "crm_1", "merge", "ada"), activity(environment, "bert", "crm_2", "merge", "cleo"),
 		activity(environment, "bert", "crm_3", "note", "dora"), activity(elsewhere, "cleo", "crm_4", "merge", "dora"),
-	}, nil, svc.Trail{})
+	}, nil, domain.Trail{})
 	if err != nil {
 		t.Fatal(err)
 	}

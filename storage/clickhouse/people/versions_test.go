@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/event"
+	"svc/domain/segment"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -51,7 +53,7 @@ func TestSegmentsCompareVersions(t *testing.T) {
 		"an empty identifier":     {[]string{`"3.0.0-a..b"`}, "", "", ""},
 		"a key of another person": {nil, "", "", ""},
 	}
-	db, at, rows := open(t), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), []svc.EventRow{}
+	db, at, rows := open(t), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), []event.Row{}
 	for name, person := range people {
 		add := func(event string, properties string) {
 			at = at.Add(time.Minute)
@@ -61,7 +63,7 @@ func TestSegmentsCompareVersions(t *testing.T) {
 		}
 		add("opened", `{}`)
 		for _, value := range person.values {
-			add(svc.IdentifyEvent, `{"app":`+value+`}`)
+			add(event.IdentifyEvent, `{"app":`+value+`}`)
 			add("opened", `{"app":`+value+`}`)
 		}
 	}
@@ -81,7 +83,7 @@ func TestSegmentsCompareVersions(t *testing.T) {
 			for _, version := range []string{"2.0.0", "v2.0.0-beta.2+build"} {
 				definitions = append(definitions, atom{
 					fmt.Sprintf(`{"field":%q,"op":"semver_%s","value":%q}`, field, op, version),
-					func(events []*svc.EventRow) bool {
+					func(events []*event.Row) bool {
 						person := people[events[0].DistinctID]
 						holds := person.beta
 						if version == "2.0.0" {
@@ -97,12 +99,12 @@ func TestSegmentsCompareVersions(t *testing.T) {
 		}
 	}
 	compareSegments(t, db, rows, at.Add(time.Minute), definitions)
-	conditions := make([]string, svc.MaxSegmentConditions)
+	conditions := make([]string, segment.MaxSegmentConditions)
 	for i := range conditions {
 		conditions[i] = fmt.Sprintf(`{"field":"property.app","op":"semver_neq","value":"7.%d.0"}`, i)
 	}
 	longest := define(t, `{"all":[`+strings.Join(conditions, ",")+`]}`)
-	counts, err := db.SegmentCounts(clickhousetest.Deadline(t), svc.Environment{Number: environment}, []svc.Segment{longest}, at.Add(time.Minute))
+	counts, err := db.SegmentCounts(clickhousetest.Deadline(t), domain.Environment{Number: environment}, []segment.Segment{longest}, at.Add(time.Minute))
 	if err != nil || counts[0] != 18 {
 		t.Errorf("the longest definition: %v, %v", counts, err)
 	}

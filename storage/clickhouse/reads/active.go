@@ -9,7 +9,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/storage/clickhouse"
 )
 
@@ -49,14 +50,14 @@ type gap struct {
 
 // ActiveUsers returns rolling uniques for every local day that a window touches. A day counts as a whole, except that
 // the last one ends with the window. The rolling windows extend to before the window. With filters the series cover at
-// most svc.FilteredDays.
-func (db *Store) ActiveUsers(ctx context.Context, scope svc.AnalyticsScope) (svc.ActiveUsers, error) {
-	return share(ctx, db, scope.Environment, "active "+scopeKey(scope, nil), func(ctx context.Context) (svc.ActiveUsers, error) {
+// most domain.FilteredDays.
+func (db *Store) ActiveUsers(ctx context.Context, scope analytics.Scope) (analytics.ActiveUsers, error) {
+	return share(ctx, db, scope.Environment, "active "+scopeKey(scope, nil), func(ctx context.Context) (analytics.ActiveUsers, error) {
 		return db.activeUsers(ctx, scope)
 	})
 }
 
-func (db *Store) activeUsers(ctx context.Context, scope svc.AnalyticsScope) (out svc.ActiveUsers, err error) {
+func (db *Store) activeUsers(ctx context.Context, scope analytics.Scope) (out analytics.ActiveUsers, err error) {
 	if len(scope.Filters) > 0 {
 		scope.Window, out.Capped = scope.Window.Capped()
 	}
@@ -64,7 +65,7 @@ func (db *Store) activeUsers(ctx context.Context, scope svc.AnalyticsScope) (out
 	if len(days) == 0 {
 		return out, nil
 	}
-	span := subWindow(scope, svc.Day.Floor(days[0].AddDate(0, 0, 1-svc.MonthlyDays)), scope.Window.To)
+	span := subWindow(scope, domain.Day.Floor(days[0].AddDate(0, 0, 1-analytics.MonthlyDays)), scope.Window.To)
 	var gaps []gap
 	if len(scope.Filters) > 0 {
 		gaps, err = db.readGaps(ctx, span, "activity.Events")
@@ -72,27 +73,27 @@ func (db *Store) activeUsers(ctx context.Context, scope svc.AnalyticsScope) (out
 		gaps, err = db.wholeGaps(ctx, span)
 	}
 	if err != nil {
-		return svc.ActiveUsers{}, err
+		return analytics.ActiveUsers{}, err
 	}
 	counted := countGaps(gaps, localDays(span.Window), days[0])
-	daily, weekly, monthly := counted.Rolling(1, len(days)), counted.Rolling(svc.WeeklyDays, len(days)), counted.Rolling(svc.MonthlyDays, len(days))
+	daily, weekly, monthly := counted.Rolling(1, len(days)), counted.Rolling(analytics.WeeklyDays, len(days)), counted.Rolling(analytics.MonthlyDays, len(days))
 	for i, day := range days {
-		out.DAU = append(out.DAU, svc.Point{T: day, Value: float64(daily[i])})
-		out.WAU = append(out.WAU, svc.Point{T: day, Value: float64(weekly[i])})
-		out.MAU = append(out.MAU, svc.Point{T: day, Value: float64(monthly[i])})
-		out.Stickiness = append(out.Stickiness, svc.Point{T: day, Value: share01(daily[i], monthly[i])})
+		out.DAU = append(out.DAU, analytics.Point{T: day, Value: float64(daily[i])})
+		out.WAU = append(out.WAU, analytics.Point{T: day, Value: float64(weekly[i])})
+		out.MAU = append(out.MAU, analytics.Point{T: day, Value: float64(monthly[i])})
+		out.Stickiness = append(out.Stickiness, analytics.Point{T: day, Value: share01(daily[i], monthly[i])})
 	}
 	return out, nil
 }
 
 // countGaps numbers the days so that the first day of a series is zero.
-func countGaps(gaps []gap, span []time.Time, first time.Time) svc.Gaps {
+func countGaps(gaps []gap, span []time.Time, first time.Time) analytics.Gaps {
 	number := make(map[uint32]int, len(span))
 	for i, day := range span {
 		number[uint32(day.Unix())] = i
 	}
 	zero := number[uint32(first.Unix())]
-	out := svc.Gaps{}
+	out := analytics.Gaps{}
 	for _, g := range gaps {
 		distance := 0
 		if g.before != 0 {
@@ -104,7 +105,7 @@ func countGaps(gaps []gap, span []time.Time, first time.Time) svc.Gaps {
 }
 
 // readGaps lets the engine compare the days of the scope's window.
-func (db *Store) readGaps(ctx context.Context, scope svc.AnalyticsScope, source string) ([]gap, error) {
+func (db *Store) readGaps(ctx context.Context, scope analytics.Scope, source string) ([]gap, error) {
 	c, err := db.where(ctx, scope)
 	if err != nil {
 		return nil, err
@@ -122,8 +123,8 @@ func (db *Store) readGaps(ctx context.Context, scope svc.AnalyticsScope, source 
 
 // wholeGaps compares days without filters. It takes past days from the cache, and compares the fresh days with the days
 // before them.
-func (db *Store) wholeGaps(ctx context.Context, span svc.AnalyticsScope) ([]gap, error) {
-	t, err := db.readTraffic(ctx, span, []svc.Window{span.Window}, svc.Day, false)
+func (db *Store) wholeGaps(ctx context.Context, span analytics.Scope) ([]gap, error) {
+	t, err := db.readTraffic(ctx, span, []domain.Window{span.Window}, domain.Day, false)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func (db *Store) wholeGaps(ctx context.Context, span svc.AnalyticsScope) ([]gap,
 	if total > heavyEvents {
 		return db.readGaps(ctx, span, "activity.Visits")
 	}
-	monthBegin := buckets[max(fresh-svc.MonthlyDays+1, 0)].Unix()
+	monthBegin := buckets[max(fresh-analytics.MonthlyDays+1, 0)].Unix()
 	month := slices.DeleteFunc(slices.Clone(closed), func(c cut) bool { return c.bucket < monthBegin })
 	for _, c := range month {
 		last += c.sums.events
@@ -162,7 +163,7 @@ func (db *Store) wholeGaps(ctx context.Context, span svc.AnalyticsScope) ([]gap,
 	return append(slices.Clone(gaps.gaps), latest.compare(buckets[fresh:], recent, t.visits)...), nil
 }
 
-func (db *Store) pastKey(span svc.AnalyticsScope, from, to, events int64, latest bool) pastKey {
+func (db *Store) pastKey(span analytics.Scope, from, to, events int64, latest bool) pastKey {
 	return pastKey{
 		environment: span.Environment.Number, bots: span.IncludeBots, zone: span.Window.Location.String(),
 		from: from, to: to, events: events, latest: latest,
@@ -170,7 +171,7 @@ func (db *Store) pastKey(span svc.AnalyticsScope, from, to, events int64, latest
 }
 
 // pastGaps returns the gaps within the days before the fresh ones.
-func (db *Store) pastGaps(ctx context.Context, span svc.AnalyticsScope, closed []cut, border int64) (*past, error) {
+func (db *Store) pastGaps(ctx context.Context, span analytics.Scope, closed []cut, border int64) (*past, error) {
 	if len(closed) == 0 {
 		return &past{}, nil
 	}
@@ -198,7 +199,7 @@ func (db *Store) pastGaps(ctx context.Context, span svc.AnalyticsScope, closed [
 }
 
 // pastLatest returns the last active day of each visitor within the month before the fresh days.
-func (db *Store) pastLatest(ctx context.Context, span svc.AnalyticsScope, month []cut, from, to, events int64) (*past, error) {
+func (db *Store) pastLatest(ctx context.Context, span analytics.Scope, month []cut, from, to, events int64) (*past, error) {
 	if len(month) == 0 {
 		return &past{}, nil
 	}
@@ -230,7 +231,7 @@ func (db *Store) pastLatest(ctx context.Context, span svc.AnalyticsScope, month 
 
 // visitEvents returns the number of events of the visits of whole slots. If it equals the number from traffic, later
 // reads of visits see the same inserts or more.
-func (db *Store) visitEvents(ctx context.Context, span svc.AnalyticsScope, from, to int64) (events int64, err error) {
+func (db *Store) visitEvents(ctx context.Context, span analytics.Scope, from, to int64) (events int64, err error) {
 	args := environmentArguments(span).With(clickhouse.Args{"whole_from": from, "whole_to": to})
 	err = db.conn.Read(ctx, "counting the events of visits", db.queries["visits.Events"], args, func(rows driver.Rows) (bool, error) {
 		return true, rows.Scan(&events)

@@ -8,31 +8,33 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
 // Overview returns the headline of a window and of the window before. With filters the first covers at most
-// svc.FilteredDays of the window, and the second the equally long time immediately before. Without goals there are no
+// domain.FilteredDays of the window, and the second the equally long time immediately before. Without goals there are no
 // conversions.
 //
 // Visitors and sessions are sums over local days of the ones that were active on the day. The days are cut at the ends
 // of the window. Bounces and durations count at the start of their session.
-func (db *Store) Overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
+func (db *Store) Overview(ctx context.Context, scope analytics.Scope, goals []goal.Matcher) (analytics.Overview, error) {
 	db.asked.Put(scope.Environment.Number, struct{}{}, 0)
 	key := "overview " + scopeKey(scope, goals)
-	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (svc.Overview, error) {
+	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (analytics.Overview, error) {
 		return db.overview(ctx, scope, goals)
 	})
 }
 
-func (db *Store) overview(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher) (svc.Overview, error) {
-	out := svc.Overview{Window: scope.Window}
+func (db *Store) overview(ctx context.Context, scope analytics.Scope, goals []goal.Matcher) (analytics.Overview, error) {
+	out := analytics.Overview{Window: scope.Window}
 	covered := scope.Window
 	if len(scope.Filters) > 0 {
 		covered, out.Capped = covered.Capped()
 	}
-	windows := []svc.Window{covered.Previous(), covered}
+	windows := []domain.Window{covered.Previous(), covered}
 	var counts []windowCounts
 	conversions := make([]map[int64]uint64, len(windows))
 	group, ctx := errgroup.WithContext(ctx)
@@ -49,14 +51,14 @@ func (db *Store) overview(ctx context.Context, scope svc.AnalyticsScope, goals [
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return svc.Overview{}, err
+		return analytics.Overview{}, err
 	}
 	out.Previous, out.Current = counts[0].headline(conversions[0]), counts[1].headline(conversions[1])
 	return out, nil
 }
 
 // counts counts adjacent windows per local day. With filters the windows must be capped already.
-func (db *Store) counts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window) ([]windowCounts, error) {
+func (db *Store) counts(ctx context.Context, scope analytics.Scope, windows []domain.Window) ([]windowCounts, error) {
 	if len(scope.Filters) == 0 {
 		return db.wholeCounts(ctx, scope, windows, true)
 	}
@@ -88,8 +90,8 @@ type windowCounts struct {
 }
 
 // headline adds up the buckets.
-func (c windowCounts) headline(conversions map[int64]uint64) svc.Headline {
-	h := svc.Headline{UniqueVisitors: c.unique}
+func (c windowCounts) headline(conversions map[int64]uint64) analytics.Headline {
+	h := analytics.Headline{UniqueVisitors: c.unique}
 	for _, t := range c.buckets {
 		h.Visitors += t.visitors
 		h.Sessions += t.sessions
@@ -108,7 +110,7 @@ func (c windowCounts) headline(conversions map[int64]uint64) svc.Headline {
 
 // filteredCounts counts the events that pass the scope's filters per bucket, and adds up their sessions. The window
 // must be capped already.
-func (db *Store) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time) (windowCounts, error) {
+func (db *Store) filteredCounts(ctx context.Context, scope analytics.Scope, buckets []time.Time) (windowCounts, error) {
 	counts := windowCounts{buckets: map[int64]tally{}}
 	c, err := db.where(ctx, scope)
 	if err != nil {
@@ -141,7 +143,7 @@ func (db *Store) filteredCounts(ctx context.Context, scope svc.AnalyticsScope, b
 
 // conversions counts the events that complete any of the goals, each event once, by the start of the bucket. With
 // filters the window must be capped already.
-func (db *Store) conversions(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Matcher, buckets []time.Time) (map[int64]uint64, error) {
+func (db *Store) conversions(ctx context.Context, scope analytics.Scope, goals []goal.Matcher, buckets []time.Time) (map[int64]uint64, error) {
 	if len(goals) == 0 {
 		return nil, nil
 	}
@@ -166,7 +168,7 @@ func (db *Store) conversions(ctx context.Context, scope svc.AnalyticsScope, goal
 }
 
 // scopeKey returns a key for an analytics scope, so that concurrent reads of it share one execution.
-func scopeKey(scope svc.AnalyticsScope, goals []svc.Matcher) string {
+func scopeKey(scope analytics.Scope, goals []goal.Matcher) string {
 	w, revision := scope.Window, int64(0)
 	if scope.Segment != nil {
 		revision = scope.Segment.UpdatedAt.UnixMilli()

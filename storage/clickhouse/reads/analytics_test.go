@@ -6,15 +6,19 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/goal"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
 // scopes returns windows on which the engine and the model must agree: whole days, windows with arbitrary milliseconds
 // as ends, windows within one slot, and windows over clock changes.
-func scopes(t testing.TB, rows []svc.EventRow) []svc.AnalyticsScope {
+func scopes(t testing.TB, rows []event.Row) []analytics.Scope {
 	t.Helper()
-	environment := svc.Environment{Number: 7, Slug: "production"}
+	environment := domain.Environment{Number: 7, Slug: "production"}
 	event := rows[len(rows)/2].Event.Ts
 	spans := []struct{ from, to time.Time }{
 		{time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 5, 0, 0, 0, 0, time.UTC)},
@@ -26,33 +30,33 @@ func scopes(t testing.TB, rows []svc.EventRow) []svc.AnalyticsScope {
 		{event.Add(-3 * time.Minute).Truncate(15 * time.Minute), event.Add(11 * time.Minute)},
 		{time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 3, 0, 0, 0, 0, time.UTC)},
 	}
-	var out []svc.AnalyticsScope
+	var out []analytics.Scope
 	for _, zone := range []string{"UTC", "Europe/Berlin", "Asia/Kathmandu", "America/St_Johns", "Pacific/Chatham"} {
 		for i, s := range spans {
-			out = append(out, svc.AnalyticsScope{
+			out = append(out, analytics.Scope{
 				Environment: environment, IncludeBots: i%2 == 1,
-				Window: svc.Window{From: s.from, To: s.to, Location: clickhousetest.Location(t, zone)},
+				Window: domain.Window{From: s.from, To: s.to, Location: clickhousetest.Location(t, zone)},
 			})
 		}
 	}
 	return out
 }
 
-func filters() []svc.Filters {
-	return []svc.Filters{
+func filters() []filter.Filters {
+	return []filter.Filters{
 		nil,
-		{{Dimension: svc.DimPath, Value: "/p/3"}},
-		{{Dimension: svc.DimSource, Value: "google"}, {Dimension: svc.DimCountry, Value: "NP"}},
-		{{Dimension: svc.DimEvent, Value: "signup"}},
-		{{Dimension: svc.DimEntryPath, Value: "/p/1"}},
-		{{Dimension: svc.DimEntryPath, Value: "/p/1"}, {Dimension: svc.DimExitPath, Value: "/p/2"}, {Dimension: svc.DimBrowser, Value: "Safari"}},
-		{{Dimension: svc.DimCity, Value: "Ü-Stadt 'quoted' \\ \t"}},
-		{{Dimension: svc.DimPath, Value: "' OR 1=1 --"}},
+		{{Dimension: filter.DimPath, Value: "/p/3"}},
+		{{Dimension: filter.DimSource, Value: "google"}, {Dimension: filter.DimCountry, Value: "NP"}},
+		{{Dimension: filter.DimEvent, Value: "signup"}},
+		{{Dimension: filter.DimEntryPath, Value: "/p/1"}},
+		{{Dimension: filter.DimEntryPath, Value: "/p/1"}, {Dimension: filter.DimExitPath, Value: "/p/2"}, {Dimension: filter.DimBrowser, Value: "Safari"}},
+		{{Dimension: filter.DimCity, Value: "Ü-Stadt 'quoted' \\ \t"}},
+		{{Dimension: filter.DimPath, Value: "' OR 1=1 --"}},
 	}
 }
 
-func goalSets() [][]svc.Matcher {
-	return [][]svc.Matcher{
+func goalSets() [][]goal.Matcher {
+	return [][]goal.Matcher{
 		nil,
 		{eventOf("signup"), eventOf("purchase"), eventOf("signup")},
 		{eventOf("purchase"), viewOf("/p/4"), viewOf("/p/1*")},
@@ -76,7 +80,7 @@ func TestOverview(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := svc.Overview{Window: scope.Window, Current: m.headline(scope, goals)}
+			want := analytics.Overview{Window: scope.Window, Current: m.headline(scope, goals)}
 			previous := scope
 			previous.Window = scope.Window.Previous()
 			want.Previous = m.headline(previous, goals)
@@ -84,7 +88,7 @@ func TestOverview(t *testing.T) {
 				t.Errorf("%s..%s %s bots %t filters %q goals %v:\n got %+v\nwant %+v", scope.Window.From, scope.Window.To,
 					scope.Window.Location, scope.IncludeBots, f, goals, got, want)
 			}
-			for _, h := range []svc.Headline{got.Current, got.Previous} {
+			for _, h := range []analytics.Headline{got.Current, got.Previous} {
 				if h.UniqueVisitors > h.Visitors || h.Visitors > h.Sessions || h.Sessions > h.Events {
 					t.Errorf("%+v: unique visitors, visitors, sessions and events must ascend", h)
 				}
@@ -109,7 +113,7 @@ func TestOverviewComparesWhatIsCovered(t *testing.T) {
 	current.Window, _ = scope.Window.Capped()
 	previous.Window = current.Window.Previous()
 	m := model{rows}
-	want := svc.Overview{Window: scope.Window, Capped: true, Current: m.headline(current, nil), Previous: m.headline(previous, nil)}
+	want := analytics.Overview{Window: scope.Window, Capped: true, Current: m.headline(current, nil), Previous: m.headline(previous, nil)}
 	if !reflect.DeepEqual(got, want) || want.Previous.Events == 0 {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -165,11 +169,11 @@ func TestTimeseries(t *testing.T) {
 				continue
 			}
 			scope.Filters = f
-			for k, metric := range svc.Metrics() {
+			for k, metric := range analytics.Metrics() {
 				if skipped(i + j + k) {
 					continue
 				}
-				for _, interval := range []svc.Interval{svc.Hour, []svc.Interval{svc.Day, svc.Week, svc.Month}[(i+j+k)%3]} {
+				for _, interval := range []domain.Interval{domain.Hour, []domain.Interval{domain.Day, domain.Week, domain.Month}[(i+j+k)%3]} {
 					goals := goalSets()[(i+j)%5]
 					got, err := db.Timeseries(deadline(t), scope, metric, interval, goals)
 					if err != nil {

@@ -9,7 +9,10 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
@@ -19,21 +22,21 @@ import (
 // active, with the first and the last page view of the day.
 //
 // A filter on the dimension itself does not count. With filters, and for custom properties, the read covers at most
-// svc.FilteredDays. A row's conversions are the goals that its visitors completed in the window; without goals there
+// domain.FilteredDays. A row's conversions are the goals that its visitors completed in the window; without goals there
 // are no conversions.
-func (db *Store) Breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.Matcher) (svc.Breakdown, error) {
+func (db *Store) Breakdown(ctx context.Context, q analytics.BreakdownQuery, goals []goal.Matcher) (analytics.Breakdown, error) {
 	db.asked.Put(q.Environment.Number, struct{}{}, 0)
 	q.Filters = q.Filters.Without(q.Dimension)
-	key := fmt.Sprintf("breakdown %q %q %t %v %v %d %s", q.Dimension, q.Search, q.Masked, q.Fields, q.After, q.Limit, scopeKey(q.AnalyticsScope, goals))
+	key := fmt.Sprintf("breakdown %q %q %t %v %v %d %s", q.Dimension, q.Search, q.Masked, q.Fields, q.After, q.Limit, scopeKey(q.Scope, goals))
 	if q.After != nil {
 		key += fmt.Sprintf(" %d %d %q", q.After.Visitors, q.After.Pageviews, q.After.Value)
 	}
-	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.Breakdown, error) {
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (analytics.Breakdown, error) {
 		return db.breakdown(ctx, q, goals)
 	})
 }
 
-func (db *Store) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []svc.Matcher) (out svc.Breakdown, err error) {
+func (db *Store) breakdown(ctx context.Context, q analytics.BreakdownQuery, goals []goal.Matcher) (out analytics.Breakdown, err error) {
 	_, isProperty := q.Dimension.Property()
 	scans := isProperty || len(q.Filters) > 0
 	if scans {
@@ -41,25 +44,25 @@ func (db *Store) breakdown(ctx context.Context, q svc.BreakdownQuery, goals []sv
 	}
 	v, err := db.valuesOf(ctx, q)
 	if err != nil {
-		return svc.Breakdown{}, err
+		return analytics.Breakdown{}, err
 	}
 	if !scans {
 		plain := q
 		plain.Masked = false // the cached data is the same for all callers
 		days, err := db.valuesOf(ctx, plain)
 		if err != nil {
-			return svc.Breakdown{}, err
+			return analytics.Breakdown{}, err
 		}
 		out.Rows, out.More, err = db.rankDays(ctx, q, days)
 		switch {
 		case err == nil:
 			return out, db.rowConversions(ctx, q, days, goals, out.Rows)
 		case !errors.Is(err, errElsewhere):
-			return svc.Breakdown{}, err
+			return analytics.Breakdown{}, err
 		}
 	}
 	if out.Rows, out.More, err = db.rankEvents(ctx, q, v); err != nil {
-		return svc.Breakdown{}, err
+		return analytics.Breakdown{}, err
 	}
 	return out, db.rowConversions(ctx, q, v, goals, out.Rows)
 }
@@ -83,8 +86,8 @@ type values struct {
 func (v values) fill(query string) string { return strings.ReplaceAll(query, "$(rows)", v.rows) }
 
 // valuesOf returns the source of the values of a query's dimension, with its filters applied.
-func (db *Store) valuesOf(ctx context.Context, q svc.BreakdownQuery) (values, error) {
-	c, err := db.where(ctx, q.AnalyticsScope)
+func (db *Store) valuesOf(ctx context.Context, q analytics.BreakdownQuery) (values, error) {
+	c, err := db.where(ctx, q.Scope)
 	if err != nil {
 		return values{}, err
 	}
@@ -92,9 +95,9 @@ func (db *Store) valuesOf(ctx context.Context, q svc.BreakdownQuery) (values, er
 	var expression string
 	args := clickhouse.Args{}
 	switch q.Dimension {
-	case svc.DimEntryPath:
+	case filter.DimEntryPath:
 		rows, expression = "breakdown.Entry", "toString(marked)"
-	case svc.DimExitPath:
+	case filter.DimExitPath:
 		rows, expression = "breakdown.Exit", "toString(marked)"
 	default:
 		if expression, args, err = db.valueOf(q.Dimension, false, q.Fields); err != nil {
@@ -107,7 +110,7 @@ func (db *Store) valuesOf(ctx context.Context, q svc.BreakdownQuery) (values, er
 }
 
 // valueOf returns the SQL expression for an event's value in a dimension of single events, and its arguments.
-func (db *Store) valueOf(dimension svc.Dimension, masked bool, fields svc.PersonalFields) (expression string, args clickhouse.Args, err error) {
+func (db *Store) valueOf(dimension filter.Dimension, masked bool, fields domain.PersonalFields) (expression string, args clickhouse.Args, err error) {
 	args = clickhouse.Args{"email": clickhouse.ShapePattern}
 	if key, isProperty := dimension.Property(); isProperty {
 		args["property"], args["personal"], args["personal_key"] = key, clickhouse.PersonalPattern(fields), fields.Has(key)
@@ -115,13 +118,13 @@ func (db *Store) valueOf(dimension svc.Dimension, masked bool, fields svc.Person
 	}
 	column, isColumn := columnOf(dimension)
 	if !isColumn {
-		return "", nil, svc.Invalid(svc.UnknownDimension("dimension", string(dimension)))
+		return "", nil, domain.Invalid(filter.UnknownDimension("dimension", string(dimension)))
 	}
 	return db.shownValue(dimension, "toString("+column+")", masked), args, nil
 }
 
 // shownValue returns the expression for a value, masked if the caller may not see personal values.
-func (db *Store) shownValue(dimension svc.Dimension, expression string, masked bool) string {
+func (db *Store) shownValue(dimension filter.Dimension, expression string, masked bool) string {
 	query := "value.Masked"
 	if _, isProperty := dimension.Property(); isProperty {
 		query = "value.MaskedProperty"
@@ -138,9 +141,9 @@ func bindValue(query, expression string) string {
 }
 
 // rankEvents lets the engine count, rank and cut out a page.
-func (db *Store) rankEvents(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more bool, err error) {
-	rows = []svc.BreakdownRow{}
-	args := v.args.With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(localDays(q.Window))).With(clickhouse.Args{
+func (db *Store) rankEvents(ctx context.Context, q analytics.BreakdownQuery, v values) (rows []analytics.BreakdownRow, more bool, err error) {
+	rows = []analytics.BreakdownRow{}
+	args := v.args.With(scopeArguments(q.Scope, q.Window)).With(clickhouse.BucketArgs(localDays(q.Window))).With(clickhouse.Args{
 		"search": q.Search, "limit": q.Limit + 1,
 		"first_page": q.After == nil, "after_visitors": int64(0), "after_pageviews": int64(0), "after_value": "",
 	})
@@ -152,7 +155,7 @@ func (db *Store) rankEvents(ctx context.Context, q svc.BreakdownQuery, v values)
 			more = true
 			return false, nil
 		}
-		var row svc.BreakdownRow
+		var row analytics.BreakdownRow
 		var bounces uint64
 		err := r.Scan(&row.Value, &row.Visitors, &row.Pageviews, &row.Sessions, &bounces)
 		row.BounceRate = share01(bounces, row.Sessions)
@@ -171,7 +174,7 @@ func share01(part, whole uint64) float64 {
 }
 
 // rowConversions sets the conversions of the rows of a page.
-func (db *Store) rowConversions(ctx context.Context, q svc.BreakdownQuery, v values, goals []svc.Matcher, rows []svc.BreakdownRow) error {
+func (db *Store) rowConversions(ctx context.Context, q analytics.BreakdownQuery, v values, goals []goal.Matcher, rows []analytics.BreakdownRow) error {
 	if len(goals) == 0 || len(rows) == 0 {
 		return nil
 	}
@@ -179,7 +182,7 @@ func (db *Store) rowConversions(ctx context.Context, q svc.BreakdownQuery, v val
 	for i := range rows {
 		words[i], places[rows[i].Value] = rows[i].Value, i
 	}
-	args := v.args.With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(localDays(q.Window))).
+	args := v.args.With(scopeArguments(q.Scope, q.Window)).With(clickhouse.BucketArgs(localDays(q.Window))).
 		With(goalArguments(goals)).With(clickhouse.Args{"values": words})
 	query := v.fill(db.queries["breakdown.Conversions"])
 	return db.conn.Read(ctx, "counting conversions per value", query, args, func(r driver.Rows) (bool, error) {
@@ -194,7 +197,7 @@ func (db *Store) rowConversions(ctx context.Context, q svc.BreakdownQuery, v val
 }
 
 // subWindow returns the scope with another time range.
-func subWindow(scope svc.AnalyticsScope, from, to time.Time) svc.AnalyticsScope {
+func subWindow(scope analytics.Scope, from, to time.Time) analytics.Scope {
 	scope.Window.From, scope.Window.To = from, to
 	return scope
 }

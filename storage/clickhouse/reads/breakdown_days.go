@@ -11,7 +11,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
 	"svc/storage/clickhouse"
 )
 
@@ -31,7 +33,7 @@ const (
 type rankKey struct {
 	environment uint64
 	bots        bool
-	dimension   svc.Dimension
+	dimension   filter.Dimension
 	from, to    int64
 	sums        sums
 }
@@ -47,11 +49,11 @@ const rankedBytes = 64
 
 // rankDays ranks the values of a dimension without filters. It takes past days from the cache if they are cached. It
 // returns errElsewhere if there are too many values or events, or if a value must be masked.
-func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (rows []svc.BreakdownRow, more bool, err error) {
+func (db *Store) rankDays(ctx context.Context, q analytics.BreakdownQuery, v values) (rows []analytics.BreakdownRow, more bool, err error) {
 	if !q.Window.From.Before(q.Window.To) {
-		return []svc.BreakdownRow{}, false, nil
+		return []analytics.BreakdownRow{}, false, nil
 	}
-	cuts, err := db.readCuts(ctx, q.AnalyticsScope, cutDays(q.Window))
+	cuts, err := db.readCuts(ctx, q.Scope, cutDays(q.Window))
 	if err != nil {
 		return nil, false, err
 	}
@@ -87,9 +89,9 @@ func (db *Store) rankDays(ctx context.Context, q svc.BreakdownQuery, v values) (
 
 // cutDays returns the local days of a window. The first day begins at the full hour before the window, counted from
 // midnight. The last day is complete, even beyond the window.
-func cutDays(w svc.Window) (cuts []cut) {
-	for _, day := range w.Buckets(svc.Day) {
-		next := svc.Day.Next(day)
+func cutDays(w domain.Window) (cuts []cut) {
+	for _, day := range w.Buckets(domain.Day) {
+		next := domain.Day.Next(day)
 		c := cut{bucket: day.Unix(), from: day.Unix(), to: next.Unix(), whole: !w.From.After(day) && !w.To.Before(next)}
 		if w.From.After(day) {
 			c.from = day.Add(w.From.Sub(day).Truncate(restHour)).Unix()
@@ -100,7 +102,7 @@ func cutDays(w svc.Window) (cuts []cut) {
 }
 
 // daysOf returns the values of every local day of a window.
-func (db *Store) daysOf(ctx context.Context, q svc.BreakdownQuery, v values, cuts []cut) ([][]ranked, error) {
+func (db *Store) daysOf(ctx context.Context, q analytics.BreakdownQuery, v values, cuts []cut) ([][]ranked, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDayReads)
 	days := make([][]ranked, len(cuts))
@@ -133,14 +135,14 @@ const maxDayReads = 4
 
 // rankKey returns the key of the values of a cut. The duration of the sessions is not part of it, because it does not
 // change the values.
-func (c *cut) rankKey(q svc.BreakdownQuery) rankKey {
+func (c *cut) rankKey(q analytics.BreakdownQuery) rankKey {
 	counted := c.sums
 	counted.lasted = 0
 	return rankKey{environment: q.Environment.Number, bots: q.IncludeBots, dimension: q.Dimension, from: c.from, to: c.to, sums: counted}
 }
 
 // readDays counts whole days in the engine, several in one query while they are small.
-func (db *Store) readDays(ctx context.Context, q svc.BreakdownQuery, v values, days []cut) ([][]ranked, error) {
+func (db *Store) readDays(ctx context.Context, q analytics.BreakdownQuery, v values, days []cut) ([][]ranked, error) {
 	var out [][]ranked
 	for first := 0; first < len(days); {
 		last, events := first, days[first].sums.events
@@ -164,7 +166,7 @@ func (db *Store) readDays(ctx context.Context, q svc.BreakdownQuery, v values, d
 
 // readDaysBy counts days with one query. It caches the days with as many events as the sums that requested them; the
 // others belong to an earlier or later insert.
-func (db *Store) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values, days []cut, query string) ([][]ranked, error) {
+func (db *Store) readDaysBy(ctx context.Context, q analytics.BreakdownQuery, v values, days []cut, query string) ([][]ranked, error) {
 	// A border after each day excludes the events after it.
 	borders := make([]time.Time, 0, 2*len(days))
 	for i, c := range days {
@@ -173,7 +175,7 @@ func (db *Store) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values,
 		}
 		borders = append(borders, time.Unix(c.from, 0))
 	}
-	span := subWindow(q.AnalyticsScope, time.Unix(days[0].from, 0), time.Unix(days[len(days)-1].to, 0))
+	span := subWindow(q.Scope, time.Unix(days[0].from, 0), time.Unix(days[len(days)-1].to, 0))
 	read, events, err := db.readBuckets(ctx, span, v, borders, query)
 	if err != nil {
 		return nil, err
@@ -191,7 +193,7 @@ func (db *Store) readDaysBy(ctx context.Context, q svc.BreakdownQuery, v values,
 
 // readBuckets counts the values of buckets in the engine with breakdown.Buckets or breakdown.Days, and the events of
 // each bucket.
-func (db *Store) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v values, buckets []time.Time, query string) (map[int64][]ranked, map[int64]int64, error) {
+func (db *Store) readBuckets(ctx context.Context, scope analytics.Scope, v values, buckets []time.Time, query string) (map[int64][]ranked, map[int64]int64, error) {
 	out, events := map[int64][]ranked{}, map[int64]int64{}
 	args := v.args.With(scopeArguments(scope, scope.Window)).With(clickhouse.BucketArgs(buckets))
 	err := db.conn.Read(ctx, "breaking down days", v.fill(db.queries[query]), args, func(rows driver.Rows) (bool, error) {
@@ -212,7 +214,7 @@ func (db *Store) readBuckets(ctx context.Context, scope svc.AnalyticsScope, v va
 
 // partOfDay counts the part of a local day that lies in the window. A day that is cut at only one end is counted
 // through the caches. A day that is too large for them, or cut at both ends, is counted in the engine for every read.
-func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
+func (db *Store) partOfDay(ctx context.Context, q analytics.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	day, next := time.Unix(c.bucket, 0), time.Unix(c.to, 0)
 	begins, ends := q.Window.From.After(day), q.Window.To.Before(next)
 	switch {
@@ -230,23 +232,23 @@ func (db *Store) partOfDay(ctx context.Context, q svc.BreakdownQuery, v values, 
 	if ends {
 		to = q.Window.To
 	}
-	read, _, err := db.readBuckets(ctx, subWindow(q.AnalyticsScope, from, to), v, []time.Time{day}, "breakdown.Buckets")
+	read, _, err := db.readBuckets(ctx, subWindow(q.Scope, from, to), v, []time.Time{day}, "breakdown.Buckets")
 	return read[c.bucket], err
 }
 
 // cutPage applies the search, ranks the values and cuts out a page. It returns errElsewhere if a value must be masked.
-func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (page []svc.BreakdownRow, more bool, err error) {
-	page = []svc.BreakdownRow{}
+func cutPage(q analytics.BreakdownQuery, total map[unique.Handle[string]]*ranked) (page []analytics.BreakdownRow, more bool, err error) {
+	page = []analytics.BreakdownRow{}
 	word := strings.ToLower(q.Search)
 	for _, sum := range total {
 		value := sum.value.Value()
-		if q.Masked && svc.MaskShapes(value) != value {
+		if q.Masked && domain.MaskShapes(value) != value {
 			return nil, false, errElsewhere
 		}
 		if word != "" && !strings.Contains(strings.ToLower(value), word) {
 			continue
 		}
-		row := svc.BreakdownRow{
+		row := analytics.BreakdownRow{
 			Value: value, Visitors: sum.visitors, Pageviews: sum.pageviews, Sessions: sum.sessions,
 			BounceRate: share01(sum.bounces, sum.sessions),
 		}
@@ -254,7 +256,7 @@ func cutPage(q svc.BreakdownQuery, total map[unique.Handle[string]]*ranked) (pag
 			page = append(page, row)
 		}
 	}
-	slices.SortFunc(page, func(a, b svc.BreakdownRow) int { return a.Key().Compare(b.Key()) })
+	slices.SortFunc(page, func(a, b analytics.BreakdownRow) int { return a.Key().Compare(b.Key()) })
 	more = len(page) > q.Limit
 	return page[:min(len(page), q.Limit)], more, nil
 }

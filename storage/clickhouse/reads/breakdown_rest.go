@@ -11,7 +11,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/filter"
 	"svc/storage/clickhouse"
 )
 
@@ -70,7 +71,7 @@ func (r *ranked) add(other *ranked) {
 
 // restOfDay counts the values from the start of a window to the end of its local day. The cut begins with the hour in
 // which the window begins.
-func (db *Store) restOfDay(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
+func (db *Store) restOfDay(ctx context.Context, q analytics.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	from := q.Window.From.UnixMilli()
 	if known, ok := db.rests.Get(c.rankKey(q)); ok {
 		return known.from(from), nil
@@ -86,7 +87,7 @@ func (db *Store) restOfDay(ctx context.Context, q svc.BreakdownQuery, v values, 
 }
 
 // readRest reads the rest of a day. It also returns the number of events behind it.
-func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) (rest *dayRest, events int64, err error) {
+func (db *Store) readRest(ctx context.Context, q analytics.BreakdownQuery, v values, c *cut) (rest *dayRest, events int64, err error) {
 	begin, end := time.Unix(c.from, 0), time.Unix(c.to, 0)
 	hour := begin.Add(restHour)
 	counter := newRestCounter(q.Dimension, hour)
@@ -99,7 +100,7 @@ func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c
 			if c.sums.events > maxGathered {
 				query = "breakdown.Buckets"
 			}
-			after, known, err = db.readBuckets(ctx, subWindow(q.AnalyticsScope, hour, end), v, []time.Time{hour}, query)
+			after, known, err = db.readBuckets(ctx, subWindow(q.Scope, hour, end), v, []time.Time{hour}, query)
 			return err
 		})
 	}
@@ -111,12 +112,12 @@ func (db *Store) readRest(ctx context.Context, q svc.BreakdownQuery, v values, c
 }
 
 // readRestEvents passes the events that produce steps to a counter.
-func (db *Store) readRestEvents(ctx context.Context, q svc.BreakdownQuery, v values, begin, end time.Time, counter *restCounter) error {
+func (db *Store) readRestEvents(ctx context.Context, q analytics.BreakdownQuery, v values, begin, end time.Time, counter *restCounter) error {
 	expression := v.expression
 	if marksSessions(q.Dimension) {
 		expression = "toString(path)"
 	}
-	scope := subWindow(q.AnalyticsScope, begin, end)
+	scope := subWindow(q.Scope, begin, end)
 	args := v.args.With(environmentArguments(scope)).With(clickhouse.Args{"from": scope.Window.From, "to": scope.Window.To, "hour_to": time.UnixMilli(counter.hour)})
 	err := db.conn.Read(ctx, "reading the rest of a day", strings.ReplaceAll(db.queries["rest.Events"], "$(value)", expression), args, func(rows driver.Rows) (bool, error) {
 		var e restEvent
@@ -159,12 +160,12 @@ type restCounter struct {
 	steps   []restStep
 }
 
-func newRestCounter(dimension svc.Dimension, hour time.Time) *restCounter {
+func newRestCounter(dimension filter.Dimension, hour time.Time) *restCounter {
 	r := &restCounter{spans: valueSpans, hour: hour.UnixMilli(), places: map[string]int32{}}
 	switch dimension {
-	case svc.DimEntryPath:
+	case filter.DimEntryPath:
 		r.spans = entrySpans
-	case svc.DimExitPath:
+	case filter.DimExitPath:
 		r.spans = exitSpans
 	}
 	return r

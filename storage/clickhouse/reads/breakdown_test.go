@@ -10,73 +10,77 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/goal"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
 // valueIn returns an event's value of a dimension. Entry and exit paths belong to the event's session on the local day,
 // within the rows that count.
-func valueIn(r *svc.EventRow, dimension svc.Dimension, within []*svc.EventRow, loc *time.Location) string {
+func valueIn(r *event.Row, dimension filter.Dimension, within []*event.Row, loc *time.Location) string {
 	e := &r.Event
 	switch dimension {
-	case svc.DimPath:
+	case filter.DimPath:
 		return e.Path
-	case svc.DimReferrerDomain:
+	case filter.DimReferrerDomain:
 		return e.ReferrerDomain
-	case svc.DimSource:
+	case filter.DimSource:
 		return e.Source
-	case svc.DimMedium:
+	case filter.DimMedium:
 		return e.Medium
-	case svc.DimUTMSource, svc.DimUTMMedium, svc.DimUTMTerm, svc.DimUTMContent, svc.DimRegion:
+	case filter.DimUTMSource, filter.DimUTMMedium, filter.DimUTMTerm, filter.DimUTMContent, filter.DimRegion:
 		return ""
-	case svc.DimUTMCampaign:
+	case filter.DimUTMCampaign:
 		return e.UTMCampaign
-	case svc.DimCountry:
+	case filter.DimCountry:
 		return e.Country
-	case svc.DimCity:
+	case filter.DimCity:
 		return e.City
-	case svc.DimDevice:
+	case filter.DimDevice:
 		return e.Device
-	case svc.DimBrowser:
+	case filter.DimBrowser:
 		return e.Browser
-	case svc.DimOS:
+	case filter.DimOS:
 		return e.OS
-	case svc.DimEvent:
+	case filter.DimEvent:
 		return e.Name
 	case "property.plan":
 		return "pro"
 	case "property.none":
 		return ""
 	}
-	var views []*svc.EventRow
+	var views []*event.Row
 	for _, other := range within {
-		if sessionOf(other) == sessionOf(r) && svc.IsPageview(other.Event.Name) && svc.Day.Floor(other.Event.Ts.In(loc)).Equal(svc.Day.Floor(e.Ts.In(loc))) {
+		if sessionOf(other) == sessionOf(r) && event.IsPageview(other.Event.Name) && domain.Day.Floor(other.Event.Ts.In(loc)).Equal(domain.Day.Floor(e.Ts.In(loc))) {
 			views = append(views, other)
 		}
 	}
 	if len(views) == 0 {
 		return ""
 	}
-	slices.SortFunc(views, func(a, b *svc.EventRow) int {
+	slices.SortFunc(views, func(a, b *event.Row) int {
 		return cmp.Or(a.Event.Ts.Compare(b.Event.Ts), cmp.Compare(a.Event.ID, b.Event.ID))
 	})
-	if dimension == svc.DimExitPath {
+	if dimension == filter.DimExitPath {
 		return views[len(views)-1].Event.Path
 	}
 	return views[0].Event.Path
 }
 
 // breakdown recomputes all rows of a breakdown.
-func (m model) breakdown(q svc.BreakdownQuery, goals []svc.Matcher) []svc.BreakdownRow {
+func (m model) breakdown(q analytics.BreakdownQuery, goals []goal.Matcher) []analytics.BreakdownRow {
 	q.Filters = q.Filters.Without(q.Dimension)
 	if _, isProperty := q.Dimension.Property(); isProperty || len(q.Filters) > 0 {
 		q.Window, _ = q.Window.Capped()
 	}
 	loc := q.Window.Location
-	plain := q.AnalyticsScope
+	plain := q.Scope
 	plain.Filters = nil
 	within := m.matching(plain)
-	day := func(ms int64) int64 { return svc.Day.Floor(time.UnixMilli(ms).In(loc)).Unix() }
+	day := func(ms int64) int64 { return domain.Day.Floor(time.UnixMilli(ms).In(loc)).Unix() }
 	net := map[string]int64{} // the balance of each session's bounce
 	for _, r := range m.inScope(plain) {
 		net[sessionOf(r)] += int64(r.Bounce)
@@ -92,7 +96,7 @@ func (m model) breakdown(q svc.BreakdownQuery, goals []svc.Matcher) []svc.Breakd
 		pageviews                         uint64
 	}
 	byValue := map[string]*counted{}
-	for _, r := range m.matching(q.AnalyticsScope) {
+	for _, r := range m.matching(q.Scope) {
 		value := valueIn(r, q.Dimension, within, loc)
 		if value == "" || !strings.Contains(strings.ToLower(value), strings.ToLower(q.Search)) {
 			continue
@@ -104,30 +108,30 @@ func (m model) breakdown(q svc.BreakdownQuery, goals []svc.Matcher) []svc.Breakd
 		}
 		on := day(r.Event.Ts.UnixMilli())
 		c.visitors[fmt.Sprint(on, visitorOf(r))], c.sessions[fmt.Sprint(on, sessionOf(r))], c.ever[visitorOf(r)] = true, true, true
-		if svc.IsPageview(r.Event.Name) {
+		if event.IsPageview(r.Event.Name) {
 			c.pageviews++
 		}
 		if net[sessionOf(r)] > 0 && day(r.SessionStartedMs) == on && inWindow(q.Window, time.UnixMilli(r.SessionStartedMs)) {
 			c.bounces[sessionOf(r)] = true
 		}
 	}
-	rows := []svc.BreakdownRow{}
+	rows := []analytics.BreakdownRow{}
 	for value, c := range byValue {
-		row := svc.BreakdownRow{Value: value, Visitors: uint64(len(c.visitors)), Pageviews: c.pageviews, Sessions: uint64(len(c.sessions))}
+		row := analytics.BreakdownRow{Value: value, Visitors: uint64(len(c.visitors)), Pageviews: c.pageviews, Sessions: uint64(len(c.sessions))}
 		row.BounceRate = float64(len(c.bounces)) / float64(row.Sessions)
 		for visitor := range c.ever {
 			row.Conversions += completions[visitor]
 		}
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows, func(a, b svc.BreakdownRow) int { return a.Key().Compare(b.Key()) })
+	slices.SortFunc(rows, func(a, b analytics.BreakdownRow) int { return a.Key().Compare(b.Key()) })
 	return rows
 }
 
 // allPages reads a breakdown in pages of a size.
-func allPages(t *testing.T, db *testDB, q svc.BreakdownQuery, goals []svc.Matcher) []svc.BreakdownRow {
+func allPages(t *testing.T, db *testDB, q analytics.BreakdownQuery, goals []goal.Matcher) []analytics.BreakdownRow {
 	t.Helper()
-	rows := []svc.BreakdownRow{}
+	rows := []analytics.BreakdownRow{}
 	for range 1000 {
 		page, err := db.Breakdown(deadline(t), q, goals)
 		if err != nil {
@@ -144,8 +148,8 @@ func allPages(t *testing.T, db *testDB, q svc.BreakdownQuery, goals []svc.Matche
 	return nil
 }
 
-func dimensions() []svc.Dimension {
-	return append(svc.Dimensions(), "property.plan", "property.none")
+func dimensions() []filter.Dimension {
+	return append(filter.Dimensions(), "property.plan", "property.none")
 }
 
 func TestBreakdown(t *testing.T) {
@@ -163,7 +167,7 @@ func TestBreakdown(t *testing.T) {
 				scope.Filters = nil
 			}
 			goals := goalSets()[(i+j)%4]
-			q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100, Search: []string{"", "", "", "P/1"}[(i+j)%4]}
+			q := analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: 100, Search: []string{"", "", "", "P/1"}[(i+j)%4]}
 			want := m.breakdown(q, goals)
 			for _, limit := range []int{100, 1 + (i+j)%3}[:1+(i+j)%2] {
 				q.Limit = limit
@@ -190,7 +194,7 @@ func TestBreakdownAddsUp(t *testing.T) {
 			if (i+j)%4 != 0 || skipped((i+j)/4) || strings.Contains(string(dimension), "property") {
 				continue
 			}
-			q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}
+			q := analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: 100}
 			var pageviews, sessions uint64
 			var bounces float64
 			for _, row := range allPages(t, db, q, nil) {
@@ -198,12 +202,12 @@ func TestBreakdownAddsUp(t *testing.T) {
 				if row.Visitors > row.Sessions || row.BounceRate > 1 {
 					t.Errorf("%s: %+v", dimension, row)
 				}
-				q.Filters = svc.Filters{{Dimension: svc.DimCountry, Value: "DE"}, {Dimension: dimension, Value: row.Value}}
+				q.Filters = filter.Filters{{Dimension: filter.DimCountry, Value: "DE"}, {Dimension: dimension, Value: row.Value}}
 			}
-			if pageviews != overview.Current.Pageviews && !slices.Contains([]svc.Dimension{svc.DimUTMSource, svc.DimUTMMedium, svc.DimUTMTerm, svc.DimUTMContent, svc.DimRegion}, dimension) {
+			if pageviews != overview.Current.Pageviews && !slices.Contains([]filter.Dimension{filter.DimUTMSource, filter.DimUTMMedium, filter.DimUTMTerm, filter.DimUTMContent, filter.DimRegion}, dimension) {
 				t.Errorf("%s: %d page views, the overview has %d", dimension, pageviews, overview.Current.Pageviews)
 			}
-			if dimension == svc.DimCountry {
+			if dimension == filter.DimCountry {
 				want := overview.Current.BounceRate * float64(overview.Current.Sessions)
 				if sessions != overview.Current.Sessions || bounces-want > 1e-6 || want-bounces > 1e-6 {
 					t.Errorf("%d sessions with %f bounces, the overview has %d with %f", sessions, bounces, overview.Current.Sessions, want)
@@ -237,8 +241,8 @@ func TestMarksEqualTheScan(t *testing.T) {
 		span := spans[random.IntN(len(spans))]
 		scope.Window.From = at.Add(-time.Duration(random.Int64N(int64(span)))).Truncate(time.Millisecond)
 		scope.Window.To = scope.Window.From.Add(span)
-		for _, dimension := range []svc.Dimension{svc.DimEntryPath, svc.DimExitPath} {
-			q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}
+		for _, dimension := range []filter.Dimension{filter.DimEntryPath, filter.DimExitPath} {
+			q := analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: 100}
 			v, err := db.valuesOf(t.Context(), q)
 			if err != nil {
 				t.Fatal(err)
@@ -262,10 +266,10 @@ func TestBreakdownEqualsTheFilteredOverview(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	store(t, db, rows, 5000)
 	for _, scope := range scopes(t, rows)[:4] {
-		for _, dimension := range []svc.Dimension{svc.DimCountry, svc.DimPath, svc.DimEvent, svc.DimBrowser} {
-			for _, row := range allPages(t, db, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}, nil) {
+		for _, dimension := range []filter.Dimension{filter.DimCountry, filter.DimPath, filter.DimEvent, filter.DimBrowser} {
+			for _, row := range allPages(t, db, analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: 100}, nil) {
 				filtered := scope
-				filtered.Filters = svc.Filters{{Dimension: dimension, Value: row.Value}}
+				filtered.Filters = filter.Filters{{Dimension: dimension, Value: row.Value}}
 				overview, err := db.Overview(deadline(t), filtered, nil)
 				if err != nil {
 					t.Fatal(err)
@@ -289,9 +293,9 @@ func TestBreakdownFollowsInserts(t *testing.T) {
 			b.Append(&rows[j])
 		}
 		insert(t, db, fmt.Sprint(i), uint64(i), b)
-		for _, scope := range []svc.AnalyticsScope{scopes(t, rows)[1], scopes(t, rows)[9], scopes(t, rows)[14]} {
-			for _, dimension := range []svc.Dimension{svc.DimBrowser, svc.DimExitPath} {
-				q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}
+		for _, scope := range []analytics.Scope{scopes(t, rows)[1], scopes(t, rows)[9], scopes(t, rows)[14]} {
+			for _, dimension := range []filter.Dimension{filter.DimBrowser, filter.DimExitPath} {
+				q := analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: 100}
 				want := (model{rows[:end]}).breakdown(q, nil)
 				for range 2 {
 					if got := allPages(t, db, q, nil); !reflect.DeepEqual(got, want) {
@@ -315,28 +319,28 @@ func TestBreakdownHidesAddresses(t *testing.T) {
 		b.Append(r)
 	}
 	insert(t, db, "1", 1, b)
-	scope := svc.AnalyticsScope{Environment: clickhousetest.Production(), Window: svc.Window{From: at.AddDate(0, 0, -2), To: at.AddDate(0, 0, 2), Location: time.UTC}}
+	scope := analytics.Scope{Environment: clickhousetest.Production(), Window: domain.Window{From: at.AddDate(0, 0, -2), To: at.AddDate(0, 0, 2), Location: time.UTC}}
 	scope.Environment.Number = 7
-	one := func(value string, visitors uint64) []svc.BreakdownRow {
-		return []svc.BreakdownRow{{Value: value, Visitors: visitors, Pageviews: visitors, Sessions: visitors, BounceRate: 1}}
+	one := func(value string, visitors uint64) []analytics.BreakdownRow {
+		return []analytics.BreakdownRow{{Value: value, Visitors: visitors, Pageviews: visitors, Sessions: visitors, BounceRate: 1}}
 	}
 	for _, c := range []struct {
-		dimension svc.Dimension
+		dimension filter.Dimension
 		search    string
-		want      []svc.BreakdownRow
+		want      []analytics.BreakdownRow
 	}{
-		{svc.DimPath, "", one("/u/***", 2)},
-		{svc.DimEntryPath, "", one("/u/***", 2)},
-		{svc.DimPath, "ada@", []svc.BreakdownRow{}},
+		{filter.DimPath, "", one("/u/***", 2)},
+		{filter.DimEntryPath, "", one("/u/***", 2)},
+		{filter.DimPath, "ada@", []analytics.BreakdownRow{}},
 		{"property.mail", "", one("***", 2)},
-		{"property.mail", "ada", []svc.BreakdownRow{}},
+		{"property.mail", "ada", []analytics.BreakdownRow{}},
 		{"property.n", "", one("3", 2)},
 	} {
-		got, err := db.Breakdown(deadline(t), svc.BreakdownQuery{AnalyticsScope: scope, Dimension: c.dimension, Search: c.search, Masked: true, Limit: 10}, nil)
+		got, err := db.Breakdown(deadline(t), analytics.BreakdownQuery{Scope: scope, Dimension: c.dimension, Search: c.search, Masked: true, Limit: 10}, nil)
 		if err != nil || !reflect.DeepEqual(got.Rows, c.want) {
 			t.Errorf("%s %q: %+v %v, want %+v", c.dimension, c.search, got.Rows, err, c.want)
 		}
-		open, err := db.Breakdown(deadline(t), svc.BreakdownQuery{AnalyticsScope: scope, Dimension: c.dimension, Limit: 10}, nil)
+		open, err := db.Breakdown(deadline(t), analytics.BreakdownQuery{Scope: scope, Dimension: c.dimension, Limit: 10}, nil)
 		if err != nil || c.dimension != "property.n" && len(open.Rows) != 2 {
 			t.Errorf("%s: who may see addresses sees %+v %v", c.dimension, open.Rows, err)
 		}

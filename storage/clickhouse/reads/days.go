@@ -9,7 +9,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/storage/clickhouse"
 )
 
@@ -19,8 +20,8 @@ const heavyEvents = 100_000_000
 
 // wholeCounts counts adjacent windows without filters per local day, with or without bounces and durations. It takes
 // whole slots from the cache if a day still has the same number of events as when its visitors were read.
-func (db *Store) wholeCounts(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, stays bool) ([]windowCounts, error) {
-	t, err := db.readTraffic(ctx, scope, windows, svc.Day, stays)
+func (db *Store) wholeCounts(ctx context.Context, scope analytics.Scope, windows []domain.Window, stays bool) ([]windowCounts, error) {
+	t, err := db.readTraffic(ctx, scope, windows, domain.Day, stays)
 	if err != nil {
 		return nil, err
 	}
@@ -57,13 +58,13 @@ func (db *Store) wholeCounts(ctx context.Context, scope svc.AnalyticsScope, wind
 }
 
 // key returns the key of a cut's piece.
-func (c *cut) key(scope svc.AnalyticsScope) pieceKey {
+func (c *cut) key(scope analytics.Scope) pieceKey {
 	return pieceKey{environment: scope.Environment.Number, bots: scope.IncludeBots, from: c.from, to: c.to}
 }
 
 // loadPieces sets the piece of every cut. Missing pieces are read with one query per run of neighbouring cuts of one
 // kind.
-func (db *Store) loadPieces(ctx context.Context, scope svc.AnalyticsScope, cuts []cut) error {
+func (db *Store) loadPieces(ctx context.Context, scope analytics.Scope, cuts []cut) error {
 	for i := range cuts {
 		cuts[i].piece = db.knownPiece(cuts[i].key(scope), cuts[i].sums.events)
 	}
@@ -88,7 +89,7 @@ func (c *cut) follows(before *cut) bool {
 
 // readPieces reads and caches the pieces of neighbouring cuts of one kind. The event count of a piece comes from its
 // own rows, because the sums of traffic may belong to an earlier or later insert.
-func (db *Store) readPieces(ctx context.Context, scope svc.AnalyticsScope, cuts []cut) error {
+func (db *Store) readPieces(ctx context.Context, scope analytics.Scope, cuts []cut) error {
 	begins := make([]time.Time, len(cuts))
 	pieces := make(map[int64]*piece, len(cuts))
 	for i, c := range cuts {
@@ -135,7 +136,7 @@ func numbers(packed string) []uint64 {
 
 // countPieces counts the visitors and sessions of one window: the members of its pieces, and the ones at its ends that
 // are not in any piece.
-func (db *Store) countPieces(scope svc.AnalyticsScope, window int, t traffic, counts *windowCounts) {
+func (db *Store) countPieces(scope analytics.Scope, window int, t traffic, counts *windowCounts) {
 	cuts := slices.DeleteFunc(slices.Clone(t.cuts), func(c cut) bool { return c.window != window })
 	byBucket := make(map[int64]*piece, len(cuts))
 	for _, c := range cuts {
@@ -191,7 +192,7 @@ func (n newcomers) count(bucket int64, member uint64, set []uint64) uint64 {
 // uniqueVisitors returns the distinct visitors of cuts in two ascending sets, which may share members. settled has the
 // visitors of the days in the middle. It is cached, because it changes only with late events and at the end of a day.
 // fresh has the visitors of the days at the ends.
-func (db *Store) uniqueVisitors(scope svc.AnalyticsScope, cuts []cut) (settled, fresh []uint64) {
+func (db *Store) uniqueVisitors(scope analytics.Scope, cuts []cut) (settled, fresh []uint64) {
 	whole := slices.Clone(cuts)
 	if len(whole) > freshDays {
 		whole = whole[:len(whole)-freshDays]
@@ -242,7 +243,7 @@ func unionSize(a, b []uint64) uint64 {
 }
 
 // countInEngine lets the engine count the visitors and sessions of the scope's window.
-func (db *Store) countInEngine(ctx context.Context, scope svc.AnalyticsScope, buckets []time.Time, counts *windowCounts) error {
+func (db *Store) countInEngine(ctx context.Context, scope analytics.Scope, buckets []time.Time, counts *windowCounts) error {
 	args := scopeArguments(scope, scope.Window).With(clickhouse.BucketArgs(buckets))
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {

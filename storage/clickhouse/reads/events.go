@@ -10,12 +10,13 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/event"
 	"svc/storage/clickhouse"
 )
 
 // List returns a page of the feed, newest first, and reports whether another page follows.
-func (db *Store) List(ctx context.Context, q svc.EventQuery) (events []svc.Event, more bool, err error) {
+func (db *Store) List(ctx context.Context, q analytics.EventQuery) (events []event.Event, more bool, err error) {
 	if q.Underway {
 		return db.listShown(ctx, q, nil)
 	}
@@ -27,7 +28,7 @@ func (db *Store) List(ctx context.Context, q svc.EventQuery) (events []svc.Event
 }
 
 // listShown is List without the rows of hidden blocks.
-func (db *Store) listShown(ctx context.Context, q svc.EventQuery, hidden []uint64) (events []svc.Event, more bool, err error) {
+func (db *Store) listShown(ctx context.Context, q analytics.EventQuery, hidden []uint64) (events []event.Event, more bool, err error) {
 	if events, err = db.readFeed(ctx, q, hidden, byKey); err != nil {
 		return nil, false, err
 	}
@@ -37,7 +38,7 @@ func (db *Store) listShown(ctx context.Context, q svc.EventQuery, hidden []uint6
 			return nil, false, err
 		}
 	}
-	slices.SortFunc(events, func(a, b svc.Event) int { return b.Key().Compare(a.Key()) })
+	slices.SortFunc(events, func(a, b event.Event) int { return b.Key().Compare(a.Key()) })
 	return events[:min(len(events), q.Limit)], more, nil
 }
 
@@ -50,12 +51,12 @@ const (
 )
 
 // readFeed reads one event more than fits on the page.
-func (db *Store) readFeed(ctx context.Context, q svc.EventQuery, hidden []uint64, order string) (events []svc.Event, err error) {
+func (db *Store) readFeed(ctx context.Context, q analytics.EventQuery, hidden []uint64, order string) (events []event.Event, err error) {
 	c := db.feedClause(q)
 	args := c.Args().With(clickhouse.Args{"environment": q.Environment.Number, "limit": q.Limit + 1, "hidden": hidden})
 	query := strings.ReplaceAll(clickhouse.Bind(db.queries["events.List"], c), "$(order)", order)
 	err = db.conn.Read(ctx, "listing events", query, args, func(rows driver.Rows) (bool, error) {
-		e := svc.Event{Environment: q.Environment.Slug}
+		e := event.Event{Environment: q.Environment.Slug}
 		err := scanEvent(rows, &e)
 		events = append(events, e)
 		return true, err
@@ -64,7 +65,7 @@ func (db *Store) readFeed(ctx context.Context, q svc.EventQuery, hidden []uint64
 }
 
 // feedClause returns the condition of a feed query in addition to its environment.
-func (db *Store) feedClause(q svc.EventQuery) clickhouse.Clause {
+func (db *Store) feedClause(q analytics.EventQuery) clickhouse.Clause {
 	var c clickhouse.Clause
 	for _, condition := range []struct{ column, value string }{
 		{"id", q.ID}, {"name", q.Name}, {"session_id", q.SessionID},
@@ -91,7 +92,7 @@ func (db *Store) feedClause(q svc.EventQuery) clickhouse.Clause {
 }
 
 // scanEvent reads a row of events.List.
-func scanEvent(rows driver.Rows, e *svc.Event) error {
+func scanEvent(rows driver.Rows, e *event.Event) error {
 	var ts, received int64
 	var clickIDs, properties string
 	err := rows.Scan(&e.ID, &ts, &received, &e.Name, &e.URL, &e.Path, &e.Title, &e.Referrer,

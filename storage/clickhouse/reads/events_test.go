@@ -10,14 +10,18 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/goal"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
 // feed returns all pages of a query.
-func feed(t *testing.T, db *testDB, q svc.EventQuery) []svc.Event {
+func feed(t *testing.T, db *testDB, q analytics.EventQuery) []event.Event {
 	t.Helper()
-	var all []svc.Event
+	var all []event.Event
 	for {
 		page, more, err := db.List(deadline(t), q)
 		if err != nil {
@@ -36,14 +40,14 @@ func feed(t *testing.T, db *testDB, q svc.EventQuery) []svc.Event {
 }
 
 // withoutTie returns an event in the form in which it was sent to the store.
-func withoutTie(e svc.Event) svc.Event {
+func withoutTie(e event.Event) event.Event {
 	e.Tie, e.VisitorNumber = 0, 0
 	return e
 }
 
 // newest returns the events of the production environment that keep selects, in feed order.
-func newest(rows []svc.EventRow, keep func(*svc.Event) bool) []svc.Event {
-	var out []svc.Event
+func newest(rows []event.Row, keep func(*event.Event) bool) []event.Event {
+	var out []event.Event
 	for i := range rows {
 		if rows[i].EnvironmentNumber == 7 && keep(&rows[i].Event) {
 			e := rows[i].Event
@@ -51,7 +55,7 @@ func newest(rows []svc.EventRow, keep func(*svc.Event) bool) []svc.Event {
 			out = append(out, e)
 		}
 	}
-	slices.SortFunc(out, func(a, b svc.Event) int {
+	slices.SortFunc(out, func(a, b event.Event) int {
 		return cmp.Or(b.Ts.Compare(a.Ts), cmp.Compare(b.ID, a.ID))
 	})
 	return out
@@ -64,22 +68,22 @@ func TestList(t *testing.T) {
 	}
 	store(t, db, rows, 2000)
 	one := rows[3].Event
-	visitor := feed(t, db, svc.EventQuery{Environment: clickhousetest.Production(), ID: one.ID, Limit: 1})[0].VisitorNumber
-	stay := func(visitor uint64) *svc.PersonStays {
-		return &svc.PersonStays{Visitors: []uint64{visitor}, FromMs: []int64{0}, UntilMs: []int64{math.MaxInt64}}
+	visitor := feed(t, db, analytics.EventQuery{Environment: clickhousetest.Production(), ID: one.ID, Limit: 1})[0].VisitorNumber
+	stay := func(visitor uint64) *analytics.PersonStays {
+		return &analytics.PersonStays{Visitors: []uint64{visitor}, FromMs: []int64{0}, UntilMs: []int64{math.MaxInt64}}
 	}
 	for _, c := range []struct {
 		name  string
-		query svc.EventQuery
-		keep  func(*svc.Event) bool
+		query analytics.EventQuery
+		keep  func(*event.Event) bool
 	}{
-		{"all", svc.EventQuery{}, func(*svc.Event) bool { return true }},
-		{"name", svc.EventQuery{Name: "signup"}, func(e *svc.Event) bool { return e.Name == "signup" }},
-		{"session", svc.EventQuery{SessionID: one.SessionID}, func(e *svc.Event) bool { return e.SessionID == one.SessionID }},
-		{"id", svc.EventQuery{ID: one.ID}, func(e *svc.Event) bool { return e.ID == one.ID }},
-		{"a person without a visitor here", svc.EventQuery{Stays: stay(1)}, func(e *svc.Event) bool { return false }},
-		{"a person whose visitor stayed", svc.EventQuery{Stays: stay(visitor)}, func(e *svc.Event) bool { return e.Visitor() == one.Visitor() }},
-		{"search", svc.EventQuery{Search: "USER-1"}, func(e *svc.Event) bool { return len(e.DistinctID) >= 6 && e.DistinctID[:6] == "user-1" }},
+		{"all", analytics.EventQuery{}, func(*event.Event) bool { return true }},
+		{"name", analytics.EventQuery{Name: "signup"}, func(e *event.Event) bool { return e.Name == "signup" }},
+		{"session", analytics.EventQuery{SessionID: one.SessionID}, func(e *event.Event) bool { return e.SessionID == one.SessionID }},
+		{"id", analytics.EventQuery{ID: one.ID}, func(e *event.Event) bool { return e.ID == one.ID }},
+		{"a person without a visitor here", analytics.EventQuery{Stays: stay(1)}, func(e *event.Event) bool { return false }},
+		{"a person whose visitor stayed", analytics.EventQuery{Stays: stay(visitor)}, func(e *event.Event) bool { return e.Visitor() == one.Visitor() }},
+		{"search", analytics.EventQuery{Search: "USER-1"}, func(e *event.Event) bool { return len(e.DistinctID) >= 6 && e.DistinctID[:6] == "user-1" }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			want := newest(rows, c.keep)
@@ -110,8 +114,8 @@ func TestPagesHoldRowsOfOneTimeAndID(t *testing.T) {
 	for block := range uint64(2) {
 		b := db.NewBlock()
 		for n := range 16 - 15*block {
-			b.Append(&svc.EventRow{
-				Event:             svc.Event{ID: "same", Name: fmt.Sprint(block, "-", n), Ts: at, DistinctID: fmt.Sprint("u", n)},
+			b.Append(&event.Row{
+				Event:             event.Event{ID: "same", Name: fmt.Sprint(block, "-", n), Ts: at, DistinctID: fmt.Sprint("u", n)},
 				EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 3650,
 			})
 		}
@@ -119,7 +123,7 @@ func TestPagesHoldRowsOfOneTimeAndID(t *testing.T) {
 	}
 	for limit := 1; limit <= 18; limit++ {
 		seen := map[string]bool{}
-		for _, e := range feed(t, db, svc.EventQuery{Environment: clickhousetest.Production(), Limit: limit}) {
+		for _, e := range feed(t, db, analytics.EventQuery{Environment: clickhousetest.Production(), Limit: limit}) {
 			seen[e.Name] = true
 		}
 		if len(seen) != 17 {
@@ -132,15 +136,15 @@ func TestPagesHoldRowsOfOneTimeAndID(t *testing.T) {
 func TestListKeepsEveryField(t *testing.T) {
 	db, value := open(t), 12.5
 	at := time.Date(2026, 11, 20, 1, 2, 3, 456e6, time.UTC)
-	want := svc.Event{
+	want := event.Event{
 		ID: "i", Ts: at, ReceivedAt: at.Add(7 * time.Millisecond), Name: "n", URL: "u", Path: "p", Title: "t", Referrer: "r",
 		DistinctID: "d", AnonymousID: "a", PersonID: "pe", SessionID: "s",
 		Country: "c", Region: "re", City: "ci", Device: "de", Browser: "b", BrowserVersion: "bv", OS: "o", OSVersion: "ov",
 		Screen: "sc", Locale: "l", Value: &value, Currency: "cu", Properties: json.RawMessage(`{"ü":"\\ '"}`),
 		Release: "rel", Library: "lib", IsBot: true, Environment: "production",
-		Attribution: svc.Attribution{
+		Attribution: event.Attribution{
 			ReferrerDomain: "rd", Source: "so", Medium: "me", UTMSource: "us", UTMMedium: "um", UTMCampaign: "uc", UTMTerm: "ut", UTMContent: "uo",
-			ClickIDs: svc.ClickIDs{GCLID: "1", FBCLID: "2", MSCLKID: "3", TTCLID: "4", LiFatID: "5", TWCLID: "6"},
+			ClickIDs: event.ClickIDs{GCLID: "1", FBCLID: "2", MSCLKID: "3", TTCLID: "4", LiFatID: "5", TWCLID: "6"},
 		},
 	}
 	v := reflect.ValueOf(want)
@@ -150,9 +154,9 @@ func TestListKeepsEveryField(t *testing.T) {
 		}
 	}
 	b := db.NewBlock()
-	b.Append(&svc.EventRow{Event: want, EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 365})
+	b.Append(&event.Row{Event: want, EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 365})
 	insert(t, db, "1", 1, b)
-	got := feed(t, db, svc.EventQuery{Environment: clickhousetest.Production(), Limit: 10})
+	got := feed(t, db, analytics.EventQuery{Environment: clickhousetest.Production(), Limit: 10})
 	if len(got) != 1 || !reflect.DeepEqual(withoutTie(got[0]), want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
@@ -161,7 +165,7 @@ func TestListKeepsEveryField(t *testing.T) {
 func TestSearchMasked(t *testing.T) {
 	db := open(t)
 	at := time.Date(2026, 11, 20, 1, 2, 3, 0, time.UTC)
-	events := []svc.Event{
+	events := []event.Event{
 		{ID: "1", DistinctID: "jane.doe@example.com", Name: "signup"},
 		{ID: "2", DistinctID: "u", URL: "https://x.org/?mail=jane.doe%2540example.com&plan=pro", Name: "view"},
 		{ID: "3", DistinctID: "u", Properties: []byte(`{"mail":"jane.doe@example.com","plan":"pro"}`), Name: "view"},
@@ -171,7 +175,7 @@ func TestSearchMasked(t *testing.T) {
 	b := db.NewBlock()
 	for i := range events {
 		events[i].Ts = at
-		b.Append(&svc.EventRow{Event: events[i], EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 3650})
+		b.Append(&event.Row{Event: events[i], EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 3650})
 	}
 	insert(t, db, "1", 1, b)
 	for _, c := range []struct {
@@ -193,7 +197,7 @@ func TestSearchMasked(t *testing.T) {
 		{"'", false, ""},
 	} {
 		got := ""
-		for _, e := range feed(t, db, svc.EventQuery{Environment: clickhousetest.Production(), Search: c.search, SearchMasked: c.masked, Limit: 2}) {
+		for _, e := range feed(t, db, analytics.EventQuery{Environment: clickhousetest.Production(), Search: c.search, SearchMasked: c.masked, Limit: 2}) {
 			got += e.ID
 		}
 		if got != c.want {
@@ -203,7 +207,7 @@ func TestSearchMasked(t *testing.T) {
 }
 
 // names recomputes the catalogue.
-func (m model) names(scope svc.AnalyticsScope, goals []svc.Matcher) []svc.EventName {
+func (m model) names(scope analytics.Scope, goals []goal.Matcher) []analytics.EventName {
 	if len(scope.Filters) > 0 {
 		scope.Window, _ = scope.Window.Capped()
 	}
@@ -215,12 +219,12 @@ func (m model) names(scope svc.AnalyticsScope, goals []svc.Matcher) []svc.EventN
 			completions[visitorOf(r)]++
 		}
 	}
-	users, rows := map[string]map[string]bool{}, map[string]*svc.EventName{}
+	users, rows := map[string]map[string]bool{}, map[string]*analytics.EventName{}
 	for _, r := range m.matching(scope) {
 		e := r.Event
 		row := rows[e.Name]
 		if row == nil {
-			row = &svc.EventName{Name: e.Name}
+			row = &analytics.EventName{Name: e.Name}
 			rows[e.Name], users[e.Name] = row, map[string]bool{}
 		}
 		row.Count++
@@ -233,11 +237,11 @@ func (m model) names(scope svc.AnalyticsScope, goals []svc.Matcher) []svc.EventN
 			row.Conversions += completions[visitorOf(r)]
 		}
 	}
-	out := []svc.EventName{}
+	out := []analytics.EventName{}
 	for _, row := range rows {
 		out = append(out, *row)
 	}
-	slices.SortFunc(out, func(a, b svc.EventName) int {
+	slices.SortFunc(out, func(a, b analytics.EventName) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
 	})
 	return out
@@ -252,7 +256,7 @@ func TestNames(t *testing.T) {
 		goals := goalSets()[(i+i/8)%5]
 		want := m.names(scope, goals)
 		for _, limit := range []int{1, 2, 100} {
-			got, q := []svc.EventName{}, svc.EventNamesQuery{AnalyticsScope: scope, Limit: limit}
+			got, q := []analytics.EventName{}, analytics.EventNamesQuery{Scope: scope, Limit: limit}
 			for {
 				page, err := db.Names(deadline(t), q, goals)
 				if err != nil {
@@ -263,7 +267,7 @@ func TestNames(t *testing.T) {
 					break
 				}
 				last := got[len(got)-1]
-				q.After = &svc.EventNameKey{Count: last.Count, Name: last.Name}
+				q.After = &analytics.EventNameKey{Count: last.Count, Name: last.Name}
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v by pages of %d:\n got %+v\nwant %+v", scope, limit, got, want)
@@ -281,27 +285,27 @@ func TestNamesMasked(t *testing.T) {
 	for i, c := range []struct{ name, visitor string }{
 		{"invite ada@acme.example", "1"}, {"invite bob@acme.example", "2"}, {"invite bob@acme.example", "1"}, {"signup", "2"},
 	} {
-		e := svc.Event{ID: string(rune('a' + i)), Ts: at.Add(time.Duration(i) * time.Second), Name: c.name, DistinctID: c.visitor}
-		b.Append(&svc.EventRow{Event: e, EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 3650})
+		e := event.Event{ID: string(rune('a' + i)), Ts: at.Add(time.Duration(i) * time.Second), Name: c.name, DistinctID: c.visitor}
+		b.Append(&event.Row{Event: e, EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), RetentionDays: 3650})
 	}
 	insert(t, db, "1", 1, b)
-	goals := []svc.Matcher{{Kind: svc.MatchEvent, Match: "signup"}}
+	goals := []goal.Matcher{{Kind: goal.MatchEvent, Match: "signup"}}
 	seen := func(second int) *time.Time {
 		last := at.Add(time.Duration(second) * time.Second)
 		return &last
 	}
-	want := []svc.EventName{
+	want := []analytics.EventName{
 		{Name: "invite ***", Count: 3, Users: 2, Conversions: 1, LastSeenAt: seen(2)}, {Name: "signup", Count: 1, Users: 1, Conversions: 1, LastSeenAt: seen(3)},
 	}
-	for _, filters := range []svc.Filters{nil, {{Dimension: svc.DimCountry, Value: ""}}} {
-		q := svc.EventNamesQuery{Masked: true, Limit: 1}
+	for _, filters := range []filter.Filters{nil, {{Dimension: filter.DimCountry, Value: ""}}} {
+		q := analytics.EventNamesQuery{Masked: true, Limit: 1}
 		q.Environment, q.Filters = clickhousetest.Production(), filters
-		q.Window = svc.Window{From: at.Add(-time.Hour), To: at.Add(time.Hour), Location: time.UTC}
+		q.Window = domain.Window{From: at.Add(-time.Hour), To: at.Add(time.Hour), Location: time.UTC}
 		first, err := db.Names(deadline(t), q, goals)
 		if err != nil || !first.More {
 			t.Fatalf("%+v %v", first, err)
 		}
-		q.After = &svc.EventNameKey{Count: first.Rows[0].Count, Name: first.Rows[0].Name}
+		q.After = &analytics.EventNameKey{Count: first.Rows[0].Count, Name: first.Rows[0].Name}
 		second, err := db.Names(deadline(t), q, goals)
 		if got := append(first.Rows, second.Rows...); err != nil || second.More || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v: got %+v %v\nwant %+v", filters, got, err, want)
@@ -329,13 +333,13 @@ func TestLiveVisits(t *testing.T) {
 		{300 * time.Second, "c", "/x", false},
 		{time.Minute, "bot", "/x", true},
 	} {
-		e := &svc.Event{ID: string(rune('0' + i)), Ts: now.Add(-c.ago), Name: svc.PageView, DistinctID: c.visitor, Path: c.path, IsBot: c.bot, Device: "mobile"}
+		e := &event.Event{ID: string(rune('0' + i)), Ts: now.Add(-c.ago), Name: event.PageView, DistinctID: c.visitor, Path: c.path, IsBot: c.bot, Device: "mobile"}
 		e.Source = "direct"
-		b.Append(&svc.EventRow{Event: *e, EnvironmentNumber: 7, SessionStartedMs: e.Ts.UnixMilli(), RetentionDays: 3650})
+		b.Append(&event.Row{Event: *e, EnvironmentNumber: 7, SessionStartedMs: e.Ts.UnixMilli(), RetentionDays: 3650})
 	}
 	insert(t, db, "1", 1, b)
-	window := svc.NewLiveWindow()
-	err := db.LiveVisits(deadline(t), clickhousetest.Production().Number, now.Add(-svc.LiveSeconds*time.Second), func(visit svc.LiveVisit, block uint64) bool {
+	window := analytics.NewLiveWindow()
+	err := db.LiveVisits(deadline(t), clickhousetest.Production().Number, now.Add(-analytics.LiveSeconds*time.Second), func(visit analytics.LiveVisit, block uint64) bool {
 		window.Add(visit)
 		return block == 1
 	})
@@ -343,9 +347,9 @@ func TestLiveVisits(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := window.At(now)
-	want := svc.Live{
-		AsOf: now, Visitors: 2, Pageviews: 3, Pages: []svc.LiveRow{{Value: "/x", Visitors: 2}, {Value: "/y", Visitors: 1}},
-		Sources: []svc.LiveRow{{Value: "direct", Visitors: 2}}, Countries: []svc.LiveRow{}, Devices: []svc.LiveRow{{Value: "mobile", Visitors: 2}},
+	want := analytics.Live{
+		AsOf: now, Visitors: 2, Pageviews: 3, Pages: []analytics.LiveRow{{Value: "/x", Visitors: 2}, {Value: "/y", Visitors: 1}},
+		Sources: []analytics.LiveRow{{Value: "direct", Visitors: 2}}, Countries: []analytics.LiveRow{}, Devices: []analytics.LiveRow{{Value: "mobile", Visitors: 2}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

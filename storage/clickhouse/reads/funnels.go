@@ -8,30 +8,31 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/funnel"
 	"svc/storage/clickhouse"
 )
 
 // FunnelResult returns how far the persons that entered a funnel in a window got. A person includes all of its
 // visitors. Events within the funnel's hours count even after the window. A funnel with filters on its steps covers at
-// most svc.FilteredDays. The scope's filters are ignored.
-func (db *Store) FunnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel svc.Funnel) (svc.FunnelResult, error) {
+// most domain.FilteredDays. The scope's filters are ignored.
+func (db *Store) FunnelResult(ctx context.Context, scope analytics.Scope, f funnel.Funnel) (funnel.Result, error) {
 	scope.Filters = nil
-	key := fmt.Sprintf("funnel %s %d %q %s", funnel.ID, funnel.WindowHours, funnel.Steps, scopeKey(scope, nil))
-	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (svc.FunnelResult, error) {
-		return db.funnelResult(ctx, scope, &funnel)
+	key := fmt.Sprintf("funnel %s %d %q %s", f.ID, f.WindowHours, f.Steps, scopeKey(scope, nil))
+	return share(ctx, db, scope.Environment, key, func(ctx context.Context) (funnel.Result, error) {
+		return db.funnelResult(ctx, scope, &f)
 	})
 }
 
-func (db *Store) funnelResult(ctx context.Context, scope svc.AnalyticsScope, funnel *svc.Funnel) (svc.FunnelResult, error) {
-	var out svc.FunnelResult
-	if funnel.Filtered() {
+func (db *Store) funnelResult(ctx context.Context, scope analytics.Scope, f *funnel.Funnel) (funnel.Result, error) {
+	var out funnel.Result
+	if f.Filtered() {
 		scope.Window, out.Capped = scope.Window.Capped()
 	}
-	tally := svc.NewFunnelTally(funnel, scope.Window)
-	err := db.funnelRead(scope, funnel, false).persons(ctx, tally.AddEntered, func(_ uint64, events []svc.FunnelEvent) { tally.Add(events) })
+	tally := funnel.NewFunnelTally(f, scope.Window)
+	err := db.funnelRead(scope, f, false).persons(ctx, tally.AddEntered, func(_ uint64, events []funnel.Event) { tally.Add(events) })
 	if err != nil {
-		return svc.FunnelResult{}, err
+		return funnel.Result{}, err
 	}
 	out.Rows = tally.Rows()
 	return out, nil
@@ -55,7 +56,7 @@ const (
 
 // funnelRead returns the read of a funnel's persons. If named is set, persons that took only the first step are also
 // read by number.
-func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel, named bool) funnelRead {
+func (db *Store) funnelRead(scope analytics.Scope, funnel *funnel.Funnel, named bool) funnelRead {
 	r := funnelRead{db: db, steps: stepsOf(funnel.Steps), origin: scope.Window.From.UnixMilli(), environment: scope.Environment.Number}
 	r.args = r.steps.args.With(environmentArguments(scope)).With(clickhouse.Args{
 		"from": scope.Window.From, "to": scope.Window.To, "until": scope.Window.To.Add(funnel.Window()), "origin": r.origin, "named": named,
@@ -65,11 +66,11 @@ func (db *Store) funnelRead(scope svc.AnalyticsScope, funnel *svc.Funnel, named 
 
 // tiedPersons has the events of persons with two events at the same time that take different steps. The order of such
 // events matters and is not known yet.
-type tiedPersons map[uint64][]svc.FunnelEvent
+type tiedPersons map[uint64][]funnel.Event
 
 // persons passes every person that entered to add, with its number and its events in order. The events are valid only
 // during the call. Unless the read is named, persons that took only the first step are just counted with addEntered.
-func (r funnelRead) persons(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []svc.FunnelEvent)) error {
+func (r funnelRead) persons(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []funnel.Event)) error {
 	tied, err := r.paths(ctx, addEntered, add)
 	if err != nil {
 		return err
@@ -84,9 +85,9 @@ func (r funnelRead) persons(ctx context.Context, addEntered func(persons uint64)
 }
 
 // paths is persons without the tied persons, which it returns.
-func (r funnelRead) paths(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []svc.FunnelEvent)) (tiedPersons, error) {
+func (r funnelRead) paths(ctx context.Context, addEntered func(persons uint64), add func(person uint64, events []funnel.Event)) (tiedPersons, error) {
 	tied := tiedPersons{}
-	var events []svc.FunnelEvent
+	var events []funnel.Event
 	query, whoIs, err := r.db.byPerson(ctx, r.environment, "funnel.Paths", "funnel.PersonPaths")
 	if err != nil {
 		return nil, err
@@ -114,9 +115,9 @@ func (r funnelRead) paths(ctx context.Context, addEntered func(persons uint64), 
 }
 
 // unpack appends the events of a path, and reports whether any of them are tied.
-func (r funnelRead) unpack(events []svc.FunnelEvent, path []uint64) (_ []svc.FunnelEvent, ties bool) {
+func (r funnelRead) unpack(events []funnel.Event, path []uint64) (_ []funnel.Event, ties bool) {
 	for _, number := range path {
-		event := svc.FunnelEvent{TsMs: r.origin + int64(number>>stepBits), Steps: uint16(number & stepMask)}
+		event := funnel.Event{TsMs: r.origin + int64(number>>stepBits), Steps: uint16(number & stepMask)}
 		if n := len(events); n > 0 && events[n-1].TsMs == event.TsMs && events[n-1].Steps != event.Steps {
 			ties = true
 		}
@@ -175,7 +176,7 @@ func (t tiedPersons) order(person uint64, at int64, steps []uint16) {
 	if !tied {
 		return
 	}
-	from, found := slices.BinarySearchFunc(events, at, func(e svc.FunnelEvent, at int64) int { return int(e.TsMs - at) })
+	from, found := slices.BinarySearchFunc(events, at, func(e funnel.Event, at int64) int { return int(e.TsMs - at) })
 	to := from
 	for to < len(events) && events[to].TsMs == at {
 		to++
@@ -183,9 +184,9 @@ func (t tiedPersons) order(person uint64, at int64, steps []uint16) {
 	if !found {
 		return
 	}
-	ordered := make([]svc.FunnelEvent, len(steps))
+	ordered := make([]funnel.Event, len(steps))
 	for i, bits := range steps {
-		ordered[i] = svc.FunnelEvent{TsMs: at, Steps: bits}
+		ordered[i] = funnel.Event{TsMs: at, Steps: bits}
 	}
 	t[person] = slices.Replace(events, from, to, ordered...)
 }

@@ -9,17 +9,22 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/funnel"
+	"svc/domain/goal"
 	"svc/storage/clickhouse/people"
 )
 
 // byPerson returns the events of the scope by person, in order.
-func (m model) byPerson(scope svc.AnalyticsScope) map[string][]*svc.EventRow {
+func (m model) byPerson(scope analytics.Scope) map[string][]*event.Row {
 	rows := m.inScope(scope)
-	slices.SortFunc(rows, func(a, b *svc.EventRow) int {
+	slices.SortFunc(rows, func(a, b *event.Row) int {
 		return cmp.Or(a.Event.Ts.Compare(b.Event.Ts), cmp.Compare(a.Event.ID, b.Event.ID))
 	})
-	persons := map[string][]*svc.EventRow{}
+	persons := map[string][]*event.Row{}
 	for _, row := range rows {
 		persons[row.Event.Person()] = append(persons[row.Event.Person()], row)
 	}
@@ -27,16 +32,16 @@ func (m model) byPerson(scope svc.AnalyticsScope) map[string][]*svc.EventRow {
 }
 
 // funnelValues counts a funnel by its definition, separately for the persons of each value.
-func (m model) funnelValues(scope svc.AnalyticsScope, f *svc.Funnel, split svc.FunnelSplit) []svc.FunnelValue {
+func (m model) funnelValues(scope analytics.Scope, f *funnel.Funnel, split funnel.Split) []funnel.Value {
 	groups, entered := map[string]model{}, map[string]int{}
 	for _, rows := range m.byPerson(scope) {
-		first := slices.IndexFunc(rows, func(row *svc.EventRow) bool {
+		first := slices.IndexFunc(rows, func(row *event.Row) bool {
 			return inWindow(scope.Window, row.Event.Ts) && f.Steps[0].Takes(&row.Event)
 		})
 		if first < 0 {
 			continue
 		}
-		value := svc.StepFilter{Property: string(split.Dimension)}.Text(&rows[first].Event)
+		value := filter.StepFilter{Property: string(split.Dimension)}.Text(&rows[first].Event)
 		if split.Masked && value != "" && strings.Contains(string(split.Dimension), "email") {
 			value = "***"
 		}
@@ -47,18 +52,18 @@ func (m model) funnelValues(scope svc.AnalyticsScope, f *svc.Funnel, split svc.F
 		groups[value] = group
 		entered[value]++
 	}
-	out := []svc.FunnelValue{}
+	out := []funnel.Value{}
 	for value, group := range groups {
-		out = append(out, svc.FunnelValue{Value: value, Rows: group.funnel(scope, f)})
+		out = append(out, funnel.Value{Value: value, Rows: group.funnel(scope, f)})
 	}
-	slices.SortFunc(out, func(a, b svc.FunnelValue) int {
+	slices.SortFunc(out, func(a, b funnel.Value) int {
 		return cmp.Or(cmp.Compare(entered[b.Value], entered[a.Value]), cmp.Compare(a.Value, b.Value))
 	})
 	return out
 }
 
 // droppedOff returns the persons that went no further than a step, by the definition of funnels.
-func (m model) droppedOff(scope svc.AnalyticsScope, f *svc.Funnel, step int) []uint64 {
+func (m model) droppedOff(scope analytics.Scope, f *funnel.Funnel, step int) []uint64 {
 	out := []uint64{}
 	for person, rows := range m.byPerson(scope) {
 		if len(deepest(scope.Window, f, rows)) == step {
@@ -73,7 +78,7 @@ func (m model) droppedOff(scope svc.AnalyticsScope, f *svc.Funnel, step int) []u
 // events and funnels.
 func TestFunnelPeople(t *testing.T) {
 	from := time.Date(2026, 10, 24, 20, 0, 0, 0, time.UTC)
-	dimensions := []svc.Dimension{svc.DimCountry, svc.DimSource, svc.DimPath, svc.DimEvent, "property.plan", "property.n", `property.pl"an`}
+	dimensions := []filter.Dimension{filter.DimCountry, filter.DimSource, filter.DimPath, filter.DimEvent, "property.plan", "property.n", `property.pl"an`}
 	dropped := 0
 	for seed, grid := range []time.Duration{10 * time.Minute, time.Second} {
 		db := open(t)
@@ -83,16 +88,16 @@ func TestFunnelPeople(t *testing.T) {
 		for range each(45) {
 			f := randomFunnel(r)
 			start := from.Add(time.Duration(r.IntN(10)) * time.Hour)
-			scope := svc.AnalyticsScope{
-				Environment: svc.Environment{Number: 7}, IncludeBots: r.IntN(2) == 0,
-				Window: svc.Window{From: start, To: start.Add(time.Duration(1+r.IntN(8)) * time.Hour), Location: time.UTC},
+			scope := analytics.Scope{
+				Environment: domain.Environment{Number: 7}, IncludeBots: r.IntN(2) == 0,
+				Window: domain.Window{From: start, To: start.Add(time.Duration(1+r.IntN(8)) * time.Hour), Location: time.UTC},
 			}
-			split := svc.FunnelSplit{Dimension: dimensions[r.IntN(len(dimensions))], Masked: r.IntN(2) == 0}
+			split := funnel.Split{Dimension: dimensions[r.IntN(len(dimensions))], Masked: r.IntN(2) == 0}
 			got, err := db.FunnelSplit(deadline(t), scope, f, split)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := svc.FunnelResult{Rows: m.funnel(scope, &f), Values: m.funnelValues(scope, &f, split)}
+			want := funnel.Result{Rows: m.funnel(scope, &f), Values: m.funnelValues(scope, &f, split)}
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("%+v by %+v\n%+v\n got %s\nwant %s", f, split, scope, shown(t, got), shown(t, want))
 			}
@@ -119,12 +124,12 @@ func TestFunnelByPersonalValues(t *testing.T) {
 	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	b := db.NewBlock()
 	for i, one := range []string{`{"email":"ada@acme.example","note":"for ada@acme.example"}`, `{"email":"bob@acme.example","note":"for bob@acme.example"}`, `{"note":"plain"}`} {
-		e := svc.Event{ID: string(rune('a' + i)), Ts: at, ReceivedAt: at, Name: "signup", DistinctID: string(rune('a' + i)), Properties: []byte(one)}
-		b.Append(&svc.EventRow{Event: e, EnvironmentNumber: 7, RetentionDays: 3650})
+		e := event.Event{ID: string(rune('a' + i)), Ts: at, ReceivedAt: at, Name: "signup", DistinctID: string(rune('a' + i)), Properties: []byte(one)}
+		b.Append(&event.Row{Event: e, EnvironmentNumber: 7, RetentionDays: 3650})
 	}
 	insert(t, db, "x", 1, b)
-	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{From: at.AddDate(-1, 0, 0), To: at.Add(time.Hour), Location: time.UTC}}
-	f := svc.Funnel{WindowHours: 1, Steps: []svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "signup"}}, {Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "order"}}}}
+	scope := analytics.Scope{Environment: domain.Environment{Number: 7}, Window: domain.Window{From: at.AddDate(-1, 0, 0), To: at.Add(time.Hour), Location: time.UTC}}
+	f := funnel.Funnel{WindowHours: 1, Steps: []funnel.Step{{Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "signup"}}, {Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "order"}}}}
 	for _, one := range []struct {
 		key    string
 		masked bool
@@ -134,7 +139,7 @@ func TestFunnelByPersonalValues(t *testing.T) {
 		{"email", true, []string{"***", ""}},
 		{"note", true, []string{"for ***", "plain"}},
 	} {
-		got, err := db.FunnelSplit(deadline(t), scope, f, svc.FunnelSplit{Dimension: svc.Dimension(svc.PropertyPrefix + one.key), Masked: one.masked})
+		got, err := db.FunnelSplit(deadline(t), scope, f, funnel.Split{Dimension: filter.Dimension(filter.PropertyPrefix + one.key), Masked: one.masked})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,20 +10,25 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/funnel"
+	"svc/domain/goal"
 )
 
 // shopRows generates events in two environments, with properties of all types. Persons have several events at the same
 // time, and some are recognised.
-func shopRows(seed uint64, events int, from time.Time, step time.Duration, steps int64) []svc.EventRow {
+func shopRows(seed uint64, events int, from time.Time, step time.Duration, steps int64) []event.Row {
 	r := rand.New(rand.NewPCG(seed, 9))
 	one := func(words ...string) string { return words[r.IntN(len(words))] }
-	rows := make([]svc.EventRow, events)
+	rows := make([]event.Row, events)
 	for i := range rows {
 		person := r.IntN(60)
 		at := from.Add(time.Duration(r.Int64N(steps)) * step)
-		e := svc.Event{
-			ID: fmt.Sprintf("%08x", r.Uint32()), Ts: at, ReceivedAt: at, Name: one(svc.PageView, "$pageview", "signup", "purchase", "it's \\ odd"),
+		e := event.Event{
+			ID: fmt.Sprintf("%08x", r.Uint32()), Ts: at, ReceivedAt: at, Name: one(event.PageView, "$pageview", "signup", "purchase", "it's \\ odd"),
 			Path: one("/", "/pricing", "/pricing/pro", "/döcs*", ""), URL: "https://shop.example/" + one("a", "b"), Title: one("", "Über uns"),
 			DistinctID: fmt.Sprint("user-", person), AnonymousID: fmt.Sprint("anon-", person), SessionID: "s",
 			Country: one("DE", "NP", ""), Browser: "Firefox", BrowserVersion: one("9", "10.5", "x10"), Locale: "de", IsBot: r.IntN(20) == 0,
@@ -45,54 +50,54 @@ func shopRows(seed uint64, events int, from time.Time, step time.Duration, steps
 			value := float64(r.IntN(40)) / 4
 			e.Value = &value
 		}
-		rows[i] = svc.EventRow{Event: e, EnvironmentNumber: uint64(7 + i%8/7), SessionStartedMs: at.UnixMilli(), RetentionDays: 3650}
+		rows[i] = event.Row{Event: e, EnvironmentNumber: uint64(7 + i%8/7), SessionStartedMs: at.UnixMilli(), RetentionDays: 3650}
 	}
 	return rows
 }
 
 // randomFunnel returns a funnel with steps that use everything that a step may use.
-func randomFunnel(r *rand.Rand) svc.Funnel {
-	matchers := []svc.Matcher{
-		{Kind: svc.MatchPath, Match: "/"},
-		{Kind: svc.MatchPath, Match: "/pricing*"},
-		{Kind: svc.MatchPath, Match: "*"},
-		{Kind: svc.MatchPath, Match: "/döcs*"},
-		{Kind: svc.MatchEvent, Match: "signup"},
-		{Kind: svc.MatchEvent, Match: "purchase"},
-		{Kind: svc.MatchEvent, Match: "it's \\ odd"},
-		{Kind: svc.MatchEvent, Match: "nothing"},
+func randomFunnel(r *rand.Rand) funnel.Funnel {
+	matchers := []goal.Matcher{
+		{Kind: goal.MatchPath, Match: "/"},
+		{Kind: goal.MatchPath, Match: "/pricing*"},
+		{Kind: goal.MatchPath, Match: "*"},
+		{Kind: goal.MatchPath, Match: "/döcs*"},
+		{Kind: goal.MatchEvent, Match: "signup"},
+		{Kind: goal.MatchEvent, Match: "purchase"},
+		{Kind: goal.MatchEvent, Match: "it's \\ odd"},
+		{Kind: goal.MatchEvent, Match: "nothing"},
 	}
-	filters := []svc.StepFilter{
-		{Property: "country", Op: svc.OpEq, Value: "DE"},
-		{Property: "source", Op: svc.OpNeq, Value: "google"},
-		{Property: "url", Op: svc.OpContains, Value: "/a"},
-		{Property: "title", Op: svc.OpNotContains, Value: "Über"},
-		{Property: "country", Op: svc.OpIn, Value: []any{"NP", "", 5.0}},
-		{Property: "value", Op: svc.OpGt, Value: 2.5},
-		{Property: "value", Op: svc.OpLte, Value: 2.5},
-		{Property: "value", Op: svc.OpExists},
-		{Property: "value", Op: svc.OpEq, Value: 2.5},
-		{Property: "value", Op: svc.OpNeq, Value: "2.5"},
-		{Property: "property.n", Op: svc.OpGte, Value: 5.0},
-		{Property: "property.n", Op: svc.OpLt, Value: 0.0},
-		{Property: "property.n", Op: svc.OpEq, Value: 5.0},
-		{Property: "property.n", Op: svc.OpEq, Value: "5"},
-		{Property: "property.n", Op: svc.OpNeq, Value: 7.0},
-		{Property: "property.plan", Op: svc.OpExists, Value: true},
-		{Property: "property.plan", Op: svc.OpExists, Value: false},
-		{Property: "property.plan", Op: svc.OpEq, Value: true},
-		{Property: "property.plan", Op: svc.OpIn, Value: []any{"pro", true}},
-		{Property: "property.plan", Op: svc.OpContains, Value: "pro"},
-		{Property: `property.pl"an`, Op: svc.OpEq, Value: `'x'\`},
-		{Property: "property.none", Op: svc.OpNeq, Value: "x"},
-		{Property: "browser_version", Op: svc.OpGt, Value: 9.5},
-		{Property: "event", Op: svc.OpContains, Value: "sign"},
-		{Property: "name", Op: svc.OpNotContains, Value: "page"},
-		{Property: "release", Op: svc.OpLte, Value: 1.0},
+	filters := []filter.StepFilter{
+		{Property: "country", Op: filter.OpEq, Value: "DE"},
+		{Property: "source", Op: filter.OpNeq, Value: "google"},
+		{Property: "url", Op: filter.OpContains, Value: "/a"},
+		{Property: "title", Op: filter.OpNotContains, Value: "Über"},
+		{Property: "country", Op: filter.OpIn, Value: []any{"NP", "", 5.0}},
+		{Property: "value", Op: filter.OpGt, Value: 2.5},
+		{Property: "value", Op: filter.OpLte, Value: 2.5},
+		{Property: "value", Op: filter.OpExists},
+		{Property: "value", Op: filter.OpEq, Value: 2.5},
+		{Property: "value", Op: filter.OpNeq, Value: "2.5"},
+		{Property: "property.n", Op: filter.OpGte, Value: 5.0},
+		{Property: "property.n", Op: filter.OpLt, Value: 0.0},
+		{Property: "property.n", Op: filter.OpEq, Value: 5.0},
+		{Property: "property.n", Op: filter.OpEq, Value: "5"},
+		{Property: "property.n", Op: filter.OpNeq, Value: 7.0},
+		{Property: "property.plan", Op: filter.OpExists, Value: true},
+		{Property: "property.plan", Op: filter.OpExists, Value: false},
+		{Property: "property.plan", Op: filter.OpEq, Value: true},
+		{Property: "property.plan", Op: filter.OpIn, Value: []any{"pro", true}},
+		{Property: "property.plan", Op: filter.OpContains, Value: "pro"},
+		{Property: `property.pl"an`, Op: filter.OpEq, Value: `'x'\`},
+		{Property: "property.none", Op: filter.OpNeq, Value: "x"},
+		{Property: "browser_version", Op: filter.OpGt, Value: 9.5},
+		{Property: "event", Op: filter.OpContains, Value: "sign"},
+		{Property: "name", Op: filter.OpNotContains, Value: "page"},
+		{Property: "release", Op: filter.OpLte, Value: 1.0},
 	}
-	f := svc.Funnel{ID: "fun_1", Name: "f", WindowHours: []int{1, 2, 5}[r.IntN(3)]}
+	f := funnel.Funnel{ID: "fun_1", Name: "f", WindowHours: []int{1, 2, 5}[r.IntN(3)]}
 	for range 2 + r.IntN(4) {
-		step := svc.FunnelStep{Matcher: matchers[r.IntN(len(matchers))]}
+		step := funnel.Step{Matcher: matchers[r.IntN(len(matchers))]}
 		for range max(0, r.IntN(4)-1) {
 			step.Filters = append(step.Filters, filters[r.IntN(len(filters))])
 		}
@@ -102,12 +107,12 @@ func randomFunnel(r *rand.Rand) svc.Funnel {
 }
 
 // funnel counts a funnel by its definition: every attempt of every person, step by step.
-func (m model) funnel(scope svc.AnalyticsScope, f *svc.Funnel) []svc.FunnelRow {
+func (m model) funnel(scope analytics.Scope, f *funnel.Funnel) []funnel.Row {
 	rows := m.inScope(scope)
-	slices.SortFunc(rows, func(a, b *svc.EventRow) int {
+	slices.SortFunc(rows, func(a, b *event.Row) int {
 		return cmp.Or(a.Event.Ts.Compare(b.Event.Ts), cmp.Compare(a.Event.ID, b.Event.ID))
 	})
-	persons := map[string][]*svc.EventRow{}
+	persons := map[string][]*event.Row{}
 	for _, row := range rows {
 		persons[row.Event.Person()] = append(persons[row.Event.Person()], row)
 	}
@@ -118,9 +123,9 @@ func (m model) funnel(scope svc.AnalyticsScope, f *svc.Funnel) []svc.FunnelRow {
 			took[i] = append(took[i], at)
 		}
 	}
-	out := make([]svc.FunnelRow, len(f.Steps))
+	out := make([]funnel.Row, len(f.Steps))
 	for i := range out {
-		out[i] = svc.FunnelRow{Step: i + 1, Name: f.Steps[i].Match, Entered: reached[i], Converted: reached[min(i+1, len(reached)-1)]}
+		out[i] = funnel.Row{Step: i + 1, Name: f.Steps[i].Match, Entered: reached[i], Converted: reached[min(i+1, len(reached)-1)]}
 		out[i].DropOff = out[i].Entered - out[i].Converted
 		if out[i].Entered > 0 {
 			out[i].ConversionRate = float64(out[i].Converted) / float64(out[i].Entered)
@@ -134,7 +139,7 @@ func (m model) funnel(scope svc.AnalyticsScope, f *svc.Funnel) []svc.FunnelRow {
 }
 
 // deepest returns the seconds of each step since the step before, for the first of a person's deepest attempts.
-func deepest(w svc.Window, f *svc.Funnel, rows []*svc.EventRow) (took []float64) {
+func deepest(w domain.Window, f *funnel.Funnel, rows []*event.Row) (took []float64) {
 	for i, first := range rows {
 		if !inWindow(w, first.Event.Ts) || !f.Steps[0].Takes(&first.Event) {
 			continue
@@ -166,15 +171,15 @@ func TestFunnelResult(t *testing.T) {
 		for range each(60) {
 			f := randomFunnel(r)
 			start := from.Add(time.Duration(r.IntN(10)) * time.Hour)
-			scope := svc.AnalyticsScope{
-				Environment: svc.Environment{Number: 7}, IncludeBots: r.IntN(2) == 0,
-				Window: svc.Window{From: start, To: start.Add(time.Duration(1+r.IntN(8)) * time.Hour), Location: time.UTC},
+			scope := analytics.Scope{
+				Environment: domain.Environment{Number: 7}, IncludeBots: r.IntN(2) == 0,
+				Window: domain.Window{From: start, To: start.Add(time.Duration(1+r.IntN(8)) * time.Hour), Location: time.UTC},
 			}
 			got, err := db.FunnelResult(deadline(t), scope, f)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := svc.FunnelResult{Rows: m.funnel(scope, &f)}
+			want := funnel.Result{Rows: m.funnel(scope, &f)}
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("%+v\n%+v\n got %s\nwant %s", f, scope, shown(t, got.Rows), shown(t, want.Rows))
 			}
@@ -208,21 +213,21 @@ func TestFunnelCapped(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	rows := slices.Concat(shopRows(1, 400, now.AddDate(0, 0, -200), time.Minute, 100), shopRows(2, 300, now.AddDate(0, 0, -2), time.Minute, 100))
 	store(t, db, rows, 1000)
-	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{From: now.AddDate(-1, 0, 0), To: now, Location: time.UTC}}
-	f := svc.Funnel{WindowHours: 1, Steps: []svc.FunnelStep{
-		{Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "*"}}, {Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "signup"}},
+	scope := analytics.Scope{Environment: domain.Environment{Number: 7}, Window: domain.Window{From: now.AddDate(-1, 0, 0), To: now, Location: time.UTC}}
+	f := funnel.Funnel{WindowHours: 1, Steps: []funnel.Step{
+		{Matcher: goal.Matcher{Kind: goal.MatchPath, Match: "*"}}, {Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "signup"}},
 	}}
 	for _, filtered := range []bool{false, true} {
 		covered := scope
 		if filtered {
-			f.Steps[0].Filters = []svc.StepFilter{{Property: "browser", Op: svc.OpEq, Value: "Firefox"}}
+			f.Steps[0].Filters = []filter.StepFilter{{Property: "browser", Op: filter.OpEq, Value: "Firefox"}}
 			covered.Window.From = now.AddDate(0, 0, -90)
 		}
 		got, err := db.FunnelResult(deadline(t), scope, f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (svc.FunnelResult{Rows: model{rows}.funnel(covered, &f), Capped: filtered}); !reflect.DeepEqual(got, want) {
+		if want := (funnel.Result{Rows: model{rows}.funnel(covered, &f), Capped: filtered}); !reflect.DeepEqual(got, want) {
 			t.Errorf("filtered %t: got %s, want %s", filtered, shown(t, got), shown(t, want))
 		}
 	}
@@ -236,16 +241,16 @@ func TestFunnelOfManyTies(t *testing.T) {
 	for i := range maxInstants + 1 {
 		for j, name := range []string{"b", "a"} { // the event with the lower id is the second step
 			at := from.Add(time.Duration(i) * time.Second)
-			e := svc.Event{ID: fmt.Sprint(j), Ts: at, ReceivedAt: at, Name: name, DistinctID: fmt.Sprint(i)}
+			e := event.Event{ID: fmt.Sprint(j), Ts: at, ReceivedAt: at, Name: name, DistinctID: fmt.Sprint(i)}
 			if i%2 == 0 {
 				e.ID = fmt.Sprint(9 - j)
 			}
-			b.Append(&svc.EventRow{Event: e, EnvironmentNumber: 7, RetentionDays: 3650})
+			b.Append(&event.Row{Event: e, EnvironmentNumber: 7, RetentionDays: 3650})
 		}
 	}
 	insert(t, db, "x", 1, b)
-	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{From: from, To: from.AddDate(0, 0, 5), Location: time.UTC}}
-	f := svc.Funnel{WindowHours: 1, Steps: []svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "a"}}, {Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "b"}}}}
+	scope := analytics.Scope{Environment: domain.Environment{Number: 7}, Window: domain.Window{From: from, To: from.AddDate(0, 0, 5), Location: time.UTC}}
+	f := funnel.Funnel{WindowHours: 1, Steps: []funnel.Step{{Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "a"}}, {Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "b"}}}}
 	got, err := db.FunnelResult(deadline(t), scope, f)
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"svc"
+	"svc/domain/filter"
+	"svc/domain/funnel"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
@@ -17,7 +19,7 @@ type stepSum struct {
 }
 
 // stepsOf returns the sum of a funnel's steps.
-func stepsOf(steps []svc.FunnelStep) stepSum {
+func stepsOf(steps []funnel.Step) stepSum {
 	c := stepSum{args: clickhouse.Args{}}
 	for i, step := range steps {
 		name := fmt.Sprintf("s%d", i)
@@ -42,11 +44,11 @@ func (c *stepSum) value(name, kind string, value any) string {
 }
 
 // matches returns the SQL condition that an event matches.
-func (c *stepSum) matches(m svc.Matcher, name string) string {
+func (c *stepSum) matches(m goal.Matcher, name string) string {
 	const isView = "name IN ('page_view', '$pageview')"
 	prefix, open := m.Prefix()
 	switch {
-	case m.Kind == svc.MatchEvent:
+	case m.Kind == goal.MatchEvent:
 		return "name = " + c.value(name, "String", m.Match)
 	case open:
 		return isView + " AND startsWith(path, " + c.value(name, "String", prefix) + ")"
@@ -54,29 +56,29 @@ func (c *stepSum) matches(m svc.Matcher, name string) string {
 	return isView + " AND path = " + c.value(name, "String", m.Match)
 }
 
-// passes returns the SQL condition that an event passes a valid filter. It agrees with svc.StepFilter.Passes.
-func (c *stepSum) passes(f svc.StepFilter, name string) string {
+// passes returns the SQL condition that an event passes a valid filter. It agrees with filter.StepFilter.Passes.
+func (c *stepSum) passes(f filter.StepFilter, name string) string {
 	text := c.textOf(f, name)
 	switch f.Op {
-	case svc.OpEq, svc.OpIn:
+	case filter.OpEq, filter.OpIn:
 		return c.equalsAny(f, text, name)
-	case svc.OpNeq:
+	case filter.OpNeq:
 		return "NOT " + c.equalsAny(f, text, name)
-	case svc.OpContains:
+	case filter.OpContains:
 		return "position(" + text + ", " + c.value(name, "String", f.Operands()[0].Text) + ") > 0"
-	case svc.OpNotContains:
+	case filter.OpNotContains:
 		return "position(" + text + ", " + c.value(name, "String", f.Operands()[0].Text) + ") = 0"
-	case svc.OpExists:
+	case filter.OpExists:
 		return map[bool]string{true: text + " != ''", false: text + " = ''"}[f.Wants()]
-	case svc.OpGt, svc.OpGte, svc.OpLt, svc.OpLte:
-		sign := map[svc.FilterOp]string{svc.OpGt: ">", svc.OpGte: ">=", svc.OpLt: "<", svc.OpLte: "<="}[f.Op]
+	case filter.OpGt, filter.OpGte, filter.OpLt, filter.OpLte:
+		sign := map[filter.Op]string{filter.OpGt: ">", filter.OpGte: ">=", filter.OpLt: "<", filter.OpLte: "<="}[f.Op]
 		return "ifNull(" + c.numberOf(f, text, name) + " " + sign + " " + c.value(name, "Float64", *f.Operands()[0].Number) + ", false)"
 	}
 	return "false"
 }
 
 // equalsAny returns the SQL condition that a property has one of a filter's values.
-func (c *stepSum) equalsAny(f svc.StepFilter, text, name string) string {
+func (c *stepSum) equalsAny(f filter.StepFilter, text, name string) string {
 	texts, numbers := []string{}, []float64{}
 	for _, operand := range f.Operands() {
 		if operand.Number != nil {
@@ -96,16 +98,16 @@ func (c *stepSum) equalsAny(f svc.StepFilter, text, name string) string {
 }
 
 // numberOf returns the property of a filter as a number, or NULL if it is not a number.
-func (c *stepSum) numberOf(f svc.StepFilter, text, name string) string {
+func (c *stepSum) numberOf(f filter.StepFilter, text, name string) string {
 	if f.Property == "value" {
 		return "value"
 	}
-	return "if(match(" + text + ", " + c.value(name+"_p", "String", svc.NumberPattern) + "), toFloat64OrNull(" + text + "), NULL)"
+	return "if(match(" + text + ", " + c.value(name+"_p", "String", filter.NumberPattern) + "), toFloat64OrNull(" + text + "), NULL)"
 }
 
 // textOf returns the property of a filter as text, or an empty text if it is missing. Names of columns come only from
 // the list of columns that steps may use.
-func (c *stepSum) textOf(f svc.StepFilter, name string) string {
+func (c *stepSum) textOf(f filter.StepFilter, name string) string {
 	if key, custom := f.Key(); custom {
 		key := c.value(name+"_k", "String", key)
 		raw := "JSONExtractRaw(properties, " + key + ")"
@@ -116,7 +118,7 @@ func (c *stepSum) textOf(f svc.StepFilter, name string) string {
 		return "toString(name)"
 	case f.Property == "value":
 		return "ifNull(toString(value), '')"
-	case slices.Contains(svc.StepProperties(), f.Property):
+	case slices.Contains(filter.StepProperties(), f.Property):
 		return "toString(" + f.Property + ")"
 	}
 	return "''"

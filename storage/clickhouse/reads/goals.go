@@ -7,21 +7,22 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
 // GoalCounts returns how often and by how many visitors each goal was reached in a window, in the order of
-// svc.RankGoals. With filters it covers at most svc.FilteredDays and the events that pass them. A deleted goal counts
+// goal.RankGoals. With filters it covers at most domain.FilteredDays and the events that pass them. A deleted goal counts
 // until its deletion.
-func (db *Store) GoalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
-	return share(ctx, db, scope.Environment, goalsKey(scope, goals), func(ctx context.Context) (svc.GoalCounts, error) {
+func (db *Store) GoalCounts(ctx context.Context, scope analytics.Scope, goals []goal.Goal) (goal.Counts, error) {
+	return share(ctx, db, scope.Environment, goalsKey(scope, goals), func(ctx context.Context) (goal.Counts, error) {
 		return db.goalCounts(ctx, scope, goals)
 	})
 }
 
 // goalsKey returns a key for a read of goals.
-func goalsKey(scope svc.AnalyticsScope, goals []svc.Goal) string {
+func goalsKey(scope analytics.Scope, goals []goal.Goal) string {
 	key := []byte("goals " + scopeKey(scope, nil))
 	for i := range goals {
 		deleted := int64(0)
@@ -33,39 +34,39 @@ func goalsKey(scope svc.AnalyticsScope, goals []svc.Goal) string {
 	return string(key)
 }
 
-func (db *Store) goalCounts(ctx context.Context, scope svc.AnalyticsScope, goals []svc.Goal) (svc.GoalCounts, error) {
-	var out svc.GoalCounts
+func (db *Store) goalCounts(ctx context.Context, scope analytics.Scope, goals []goal.Goal) (goal.Counts, error) {
+	var out goal.Counts
 	if len(scope.Filters) > 0 {
 		scope.Window, out.Capped = scope.Window.Capped()
 	}
-	rows := make([]svc.GoalCount, len(goals))
+	rows := make([]goal.Count, len(goals))
 	var byName, raw []int
-	for i, goal := range goals {
-		rows[i].Goal = goal
+	for i, g := range goals {
+		rows[i].Goal = g
 		switch {
-		case goal.DeletedAt != nil && !goal.DeletedAt.After(scope.Window.From):
-		case len(scope.Filters) == 0 && goal.DeletedAt == nil && goal.Kind == svc.MatchEvent:
+		case g.DeletedAt != nil && !g.DeletedAt.After(scope.Window.From):
+		case len(scope.Filters) == 0 && g.DeletedAt == nil && g.Kind == goal.MatchEvent:
 			byName = append(byName, i)
 		default:
 			raw = append(raw, i)
 		}
 	}
 	if err := db.goalsByName(ctx, scope, rows, byName); err != nil {
-		return svc.GoalCounts{}, err
+		return goal.Counts{}, err
 	}
 	if err := db.countGoals(ctx, scope, rows, raw); err != nil {
-		return svc.GoalCounts{}, err
+		return goal.Counts{}, err
 	}
-	out.Rows = svc.RankGoals(rows)
+	out.Rows = goal.RankGoals(rows)
 	return out, nil
 }
 
 // goalsByName sets the counts of the goals at places. These goals are events with distinct names.
-func (db *Store) goalsByName(ctx context.Context, scope svc.AnalyticsScope, counts []svc.GoalCount, places []int) error {
+func (db *Store) goalsByName(ctx context.Context, scope analytics.Scope, counts []goal.Count, places []int) error {
 	if len(places) == 0 {
 		return nil
 	}
-	byName, matchers := make(map[string]int, len(places)), make([]svc.Matcher, len(places))
+	byName, matchers := make(map[string]int, len(places)), make([]goal.Matcher, len(places))
 	for i, place := range places {
 		matchers[i], byName[counts[place].Goal.Match] = counts[place].Goal.Matcher, place
 	}
@@ -89,7 +90,7 @@ const (
 )
 
 // countGoals sets the counts of the goals at places from the raw events.
-func (db *Store) countGoals(ctx context.Context, scope svc.AnalyticsScope, counts []svc.GoalCount, places []int) error {
+func (db *Store) countGoals(ctx context.Context, scope analytics.Scope, counts []goal.Count, places []int) error {
 	if len(places) == 0 {
 		return nil
 	}
@@ -98,7 +99,7 @@ func (db *Store) countGoals(ctx context.Context, scope svc.AnalyticsScope, count
 		return err
 	}
 	kinds, matches, until := []uint8{}, []string{}, []int64{}
-	matchers := make([]svc.Matcher, len(places))
+	matchers := make([]goal.Matcher, len(places))
 	for i, place := range places {
 		goal := &counts[place].Goal
 		kind, match, end := goalKind(goal.Matcher), goal.Match, scope.Window.To
@@ -125,10 +126,10 @@ func (db *Store) countGoals(ctx context.Context, scope svc.AnalyticsScope, count
 	})
 }
 
-func goalKind(m svc.Matcher) uint8 {
+func goalKind(m goal.Matcher) uint8 {
 	_, open := m.Prefix()
 	switch {
-	case m.Kind == svc.MatchEvent:
+	case m.Kind == goal.MatchEvent:
 		return goalIsEvent
 	case open:
 		return goalIsPrefix

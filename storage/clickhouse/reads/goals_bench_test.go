@@ -11,7 +11,10 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/funnel"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -79,26 +82,26 @@ func measure(b *testing.B, read func() error) {
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
 }
 
-func eventOf(name string) svc.Matcher { return svc.Matcher{Kind: svc.MatchEvent, Match: name} }
+func eventOf(name string) goal.Matcher { return goal.Matcher{Kind: goal.MatchEvent, Match: name} }
 
-func viewOf(path string) svc.Matcher { return svc.Matcher{Kind: svc.MatchPath, Match: path} }
+func viewOf(path string) goal.Matcher { return goal.Matcher{Kind: goal.MatchPath, Match: path} }
 
 // BenchmarkGoals measures the cost that goals add to the reads of 30 days.
 func BenchmarkGoals(b *testing.B) {
 	db := open(b)
 	end := time.Date(2026, 11, 20, 15, 4, 5, 678e6, time.UTC)
 	busyShop(b, db, benchEvents(), end)
-	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 123456789}, Window: svc.Window{
-		From: end.AddDate(0, 0, -30), To: end, Location: clickhousetest.Location(b, "Europe/Berlin"), Interval: svc.Day,
+	scope := analytics.Scope{Environment: domain.Environment{Number: 123456789}, Window: domain.Window{
+		From: end.AddDate(0, 0, -30), To: end, Location: clickhousetest.Location(b, "Europe/Berlin"), Interval: domain.Day,
 	}}
 	for _, set := range []struct {
 		name  string
-		goals []svc.Matcher
+		goals []goal.Matcher
 	}{
 		{"none", nil},
-		{"events", []svc.Matcher{eventOf("signup"), eventOf("purchase")}},
-		{"paths", []svc.Matcher{eventOf("signup"), viewOf("/products/item-7"), viewOf("/products/item-8")}},
-		{"prefixes", []svc.Matcher{eventOf("signup"), viewOf("/products/item-1*")}},
+		{"events", []goal.Matcher{eventOf("signup"), eventOf("purchase")}},
+		{"paths", []goal.Matcher{eventOf("signup"), viewOf("/products/item-7"), viewOf("/products/item-8")}},
+		{"prefixes", []goal.Matcher{eventOf("signup"), viewOf("/products/item-1*")}},
 	} {
 		b.Run("overview/"+set.name, func(b *testing.B) {
 			measure(b, func() error { _, err := db.Overview(b.Context(), scope, set.goals); return err })
@@ -118,16 +121,16 @@ func BenchmarkGoals(b *testing.B) {
 				return db.conn.Read(b.Context(), "x", clickhouse.Bind(db.queries["conversions.Count"], clickhouse.Clause{}), args, func(driver.Rows) (bool, error) { return true, nil })
 			})
 		})
-		var goals []svc.Goal
+		var goals []goal.Goal
 		for i, m := range set.goals {
-			goals = append(goals, svc.Goal{ID: fmt.Sprint(i), Matcher: m})
+			goals = append(goals, goal.Goal{ID: fmt.Sprint(i), Matcher: m})
 		}
 		b.Run("goals/"+set.name, func(b *testing.B) {
 			measure(b, func() error { _, err := db.GoalCounts(b.Context(), scope, goals); return err })
 		})
 		b.Run("names/"+set.name, func(b *testing.B) {
 			measure(b, func() error {
-				_, err := db.Names(b.Context(), svc.EventNamesQuery{AnalyticsScope: scope, Limit: 50}, set.goals)
+				_, err := db.Names(b.Context(), analytics.EventNamesQuery{Scope: scope, Limit: 50}, set.goals)
 				return err
 			})
 		})
@@ -140,12 +143,12 @@ func BenchmarkFunnel(b *testing.B) {
 	db := open(b)
 	end := time.Date(2026, 11, 20, 15, 4, 5, 678e6, time.UTC)
 	busyShop(b, db, benchEvents(), end)
-	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 123456789}, Window: svc.Window{
-		From: end.AddDate(0, 0, -30), To: end, Location: time.UTC, Interval: svc.Day,
+	scope := analytics.Scope{Environment: domain.Environment{Number: 123456789}, Window: domain.Window{
+		From: end.AddDate(0, 0, -30), To: end, Location: time.UTC, Interval: domain.Day,
 	}}
-	f := svc.Funnel{WindowHours: svc.DefaultWindowHours}
-	for _, m := range []svc.Matcher{viewOf("/products/item-1*"), viewOf("/products/item-2*"), eventOf("add_to_cart"), eventOf("signup"), eventOf("purchase")} {
-		f.Steps = append(f.Steps, svc.FunnelStep{Matcher: m})
+	f := funnel.Funnel{WindowHours: funnel.DefaultWindowHours}
+	for _, m := range []goal.Matcher{viewOf("/products/item-1*"), viewOf("/products/item-2*"), eventOf("add_to_cart"), eventOf("signup"), eventOf("purchase")} {
+		f.Steps = append(f.Steps, funnel.Step{Matcher: m})
 	}
 	person := db.queries["person.Hash"]
 	byHand := `SELECT level, count() FROM (
@@ -157,7 +160,7 @@ func BenchmarkFunnel(b *testing.B) {
 			AND (name IN ('page_view', '$pageview') AND (startsWith(path, '/products/item-1') OR startsWith(path, '/products/item-2')) OR name IN ('add_to_cart', 'signup', 'purchase'))
 		GROUP BY who) GROUP BY level`
 	args := db.funnelRead(scope, &f, false).args
-	var result svc.FunnelResult
+	var result funnel.Result
 	for range 2 {
 		b.Run("by-hand", func(b *testing.B) {
 			measure(b, func() error {

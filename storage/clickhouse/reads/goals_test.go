@@ -6,27 +6,30 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/goal"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
 // goalCounts counts goals by their definition.
-func (m model) goalCounts(scope svc.AnalyticsScope, goals []svc.Goal) svc.GoalCounts {
-	var out svc.GoalCounts
+func (m model) goalCounts(scope analytics.Scope, goals []goal.Goal) goal.Counts {
+	var out goal.Counts
 	if len(scope.Filters) > 0 {
 		scope.Window, out.Capped = scope.Window.Capped()
 	}
-	var counts []svc.GoalCount
-	for _, goal := range goals {
-		var met []*svc.EventRow
+	var counts []goal.Count
+	for _, g := range goals {
+		var met []*event.Row
 		for _, r := range m.matching(scope) {
-			if goal.Matches(r.Event.Name, r.Event.Path) && (goal.DeletedAt == nil || r.Event.Ts.Before(*goal.DeletedAt)) {
+			if g.Matches(r.Event.Name, r.Event.Path) && (g.DeletedAt == nil || r.Event.Ts.Before(*g.DeletedAt)) {
 				met = append(met, r)
 			}
 		}
-		counts = append(counts, svc.GoalCount{Goal: goal, Conversions: uint64(len(met)), Visitors: size(bucketed(met, scope.Window, svc.Day, visitorOf))})
+		counts = append(counts, goal.Count{Goal: g, Conversions: uint64(len(met)), Visitors: size(bucketed(met, scope.Window, domain.Day, visitorOf))})
 	}
-	out.Rows = svc.RankGoals(counts)
+	out.Rows = goal.RankGoals(counts)
 	return out
 }
 
@@ -36,18 +39,18 @@ func TestGoalCounts(t *testing.T) {
 	m := model{rows}
 	deleted := rows[len(rows)/3].Event.Ts
 	justAfter := deleted.Add(1) // a fraction of a millisecond
-	var goals []svc.Goal
-	add := func(kind svc.MatchKind, match string, deletedAt *time.Time) {
-		goals = append(goals, svc.Goal{ID: fmt.Sprint("goal_", len(goals)), Matcher: svc.Matcher{Kind: kind, Match: match}, DeletedAt: deletedAt})
+	var goals []goal.Goal
+	add := func(kind goal.MatchKind, match string, deletedAt *time.Time) {
+		goals = append(goals, goal.Goal{ID: fmt.Sprint("goal_", len(goals)), Matcher: goal.Matcher{Kind: kind, Match: match}, DeletedAt: deletedAt})
 	}
-	add(svc.MatchEvent, "signup", nil)
-	add(svc.MatchEvent, "nothing", nil)
-	add(svc.MatchEvent, "page_view", nil)
-	add(svc.MatchPath, "/p/3", nil)
-	add(svc.MatchPath, "/p/*", nil)
-	add(svc.MatchEvent, "signup", &deleted)
-	add(svc.MatchEvent, rows[len(rows)/3].Event.Name, &justAfter)
-	add(svc.MatchPath, "/p/1", &deleted)
+	add(goal.MatchEvent, "signup", nil)
+	add(goal.MatchEvent, "nothing", nil)
+	add(goal.MatchEvent, "page_view", nil)
+	add(goal.MatchPath, "/p/3", nil)
+	add(goal.MatchPath, "/p/*", nil)
+	add(goal.MatchEvent, "signup", &deleted)
+	add(goal.MatchEvent, rows[len(rows)/3].Event.Name, &justAfter)
+	add(goal.MatchPath, "/p/1", &deleted)
 	converted := 0
 	for i, scope := range scopes(t, rows) {
 		scope.Filters = filters()[i%len(filters())]

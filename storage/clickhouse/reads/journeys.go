@@ -6,23 +6,24 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
 // journeyStart is the value that stands for the start in the query's result.
 const journeyStart = "\x00"
 
-// Journeys returns the paths of the newest svc.JourneySessions visits that met the start, within at most
-// svc.FilteredDays. Values beyond the rows of a step are combined as others.
-func (db *Store) Journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys, error) {
-	key := fmt.Sprintf("journeys %s %s %q %q %d %d", scopeKey(q.AnalyticsScope, nil), q.Direction, q.Start.Kind, q.Start.Match, q.Steps, q.Rows)
-	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.Journeys, error) { return db.journeys(ctx, q) })
+// Journeys returns the paths of the newest analytics.JourneySessions visits that met the start, within at most
+// domain.FilteredDays. Values beyond the rows of a step are combined as others.
+func (db *Store) Journeys(ctx context.Context, q analytics.JourneyQuery) (analytics.Journeys, error) {
+	key := fmt.Sprintf("journeys %s %s %q %q %d %d", scopeKey(q.Scope, nil), q.Direction, q.Start.Kind, q.Start.Match, q.Steps, q.Rows)
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (analytics.Journeys, error) { return db.journeys(ctx, q) })
 }
 
-func (db *Store) journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys, error) {
-	var out svc.Journeys
-	c, err := db.where(ctx, q.AnalyticsScope)
+func (db *Store) journeys(ctx context.Context, q analytics.JourneyQuery) (analytics.Journeys, error) {
+	var out analytics.Journeys
+	c, err := db.where(ctx, q.Scope)
 	if err != nil {
 		return out, err
 	}
@@ -31,9 +32,9 @@ func (db *Store) journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys
 	if !open {
 		start = q.Start.Match
 	}
-	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.Args{
-		"start_event": q.Start.Kind == svc.MatchEvent, "start_open": open, "start": start, "sessions": uint32(svc.JourneySessions + 1),
-		"steps": uint32(q.Steps), "backwards": q.Direction == svc.JourneyTo,
+	args := c.Args().With(scopeArguments(q.Scope, q.Window)).With(clickhouse.Args{
+		"start_event": q.Start.Kind == goal.MatchEvent, "start_open": open, "start": start, "sessions": uint32(analytics.JourneySessions + 1),
+		"steps": uint32(q.Steps), "backwards": q.Direction == analytics.JourneyTo,
 	})
 	err = db.conn.Read(ctx, "counting journeys", clickhouse.Bind(db.queries["journeys.Count"], c), args, func(rows driver.Rows) (bool, error) {
 		return true, rows.Scan(&out.Sessions)
@@ -41,13 +42,13 @@ func (db *Store) journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys
 	if err != nil {
 		return out, err
 	}
-	if out.Sessions > svc.JourneySessions {
-		out.Sessions, out.Capped = svc.JourneySessions, true
+	if out.Sessions > analytics.JourneySessions {
+		out.Sessions, out.Capped = analytics.JourneySessions, true
 	}
-	args["sessions"] = uint32(svc.JourneySessions)
-	var links []svc.JourneyLink
+	args["sessions"] = uint32(analytics.JourneySessions)
+	var links []analytics.JourneyLink
 	err = db.conn.Read(ctx, "following journeys", clickhouse.Bind(db.queries["journeys.Links"], c), args, func(rows driver.Rows) (bool, error) {
-		var link svc.JourneyLink
+		var link analytics.JourneyLink
 		var step uint8
 		err := rows.Scan(&step, &link.Value, &link.To, &link.Sessions)
 		link.Step, link.End = int(step), link.To == ""
@@ -60,6 +61,6 @@ func (db *Store) journeys(ctx context.Context, q svc.JourneyQuery) (svc.Journeys
 		links = append(links, link)
 		return true, err
 	})
-	out.Links = svc.FoldJourneys(links, q.Rows)
+	out.Links = analytics.FoldJourneys(links, q.Rows)
 	return out, err
 }

@@ -7,14 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
+	"svc/domain/goal"
 )
 
 // model is a plain recomputation of every analytics read over rows in memory.
-type model struct{ rows []svc.EventRow }
+type model struct{ rows []event.Row }
 
 // store inserts rows in blocks of the given size.
-func store(t testing.TB, db *testDB, rows []svc.EventRow, size int) {
+func store(t testing.TB, db *testDB, rows []event.Row, size int) {
 	t.Helper()
 	for i := 0; i < len(rows); i += size {
 		b := db.NewBlock()
@@ -25,13 +29,13 @@ func store(t testing.TB, db *testDB, rows []svc.EventRow, size int) {
 	}
 }
 
-func visitorOf(r *svc.EventRow) string { return r.Event.Visitor() }
+func visitorOf(r *event.Row) string { return r.Event.Visitor() }
 
-func sessionOf(r *svc.EventRow) string { return r.Event.Visitor() + "\x00" + r.Event.SessionID }
+func sessionOf(r *event.Row) string { return r.Event.Visitor() + "\x00" + r.Event.SessionID }
 
 // inScope returns the rows of the scope's environment that may count.
-func (m model) inScope(scope svc.AnalyticsScope) []*svc.EventRow {
-	var out []*svc.EventRow
+func (m model) inScope(scope analytics.Scope) []*event.Row {
+	var out []*event.Row
 	for i := range m.rows {
 		r := &m.rows[i]
 		if r.EnvironmentNumber == scope.Environment.Number && (scope.IncludeBots || !r.Event.IsBot) {
@@ -41,11 +45,11 @@ func (m model) inScope(scope svc.AnalyticsScope) []*svc.EventRow {
 	return out
 }
 
-func inWindow(w svc.Window, t time.Time) bool { return !t.Before(w.From) && t.Before(w.To) }
+func inWindow(w domain.Window, t time.Time) bool { return !t.Before(w.From) && t.Before(w.To) }
 
 // matching returns the events in the window that pass the filters.
-func (m model) matching(scope svc.AnalyticsScope) []*svc.EventRow {
-	var within []*svc.EventRow
+func (m model) matching(scope analytics.Scope) []*event.Row {
+	var within []*event.Row
 	for _, r := range m.inScope(scope) {
 		if inWindow(scope.Window, r.Event.Ts) {
 			within = append(within, r)
@@ -53,53 +57,53 @@ func (m model) matching(scope svc.AnalyticsScope) []*svc.EventRow {
 	}
 	out := within
 	for _, filter := range scope.Filters {
-		out = slices.DeleteFunc(slices.Clone(out), func(r *svc.EventRow) bool { return !passes(r, filter, within) })
+		out = slices.DeleteFunc(slices.Clone(out), func(r *event.Row) bool { return !passes(r, filter, within) })
 	}
 	return out
 }
 
-func passes(r *svc.EventRow, filter svc.Filter, within []*svc.EventRow) bool {
+func passes(r *event.Row, f filter.Filter, within []*event.Row) bool {
 	e := r.Event
-	switch filter.Dimension {
-	case svc.DimPath:
-		return e.Path == filter.Value
-	case svc.DimEvent:
-		return e.Name == filter.Value
-	case svc.DimSource:
-		return e.Source == filter.Value
-	case svc.DimCountry:
-		return e.Country == filter.Value
-	case svc.DimCity:
-		return e.City == filter.Value
-	case svc.DimBrowser:
-		return e.Browser == filter.Value
-	case svc.DimEntryPath, svc.DimExitPath:
-		var views []*svc.EventRow
+	switch f.Dimension {
+	case filter.DimPath:
+		return e.Path == f.Value
+	case filter.DimEvent:
+		return e.Name == f.Value
+	case filter.DimSource:
+		return e.Source == f.Value
+	case filter.DimCountry:
+		return e.Country == f.Value
+	case filter.DimCity:
+		return e.City == f.Value
+	case filter.DimBrowser:
+		return e.Browser == f.Value
+	case filter.DimEntryPath, filter.DimExitPath:
+		var views []*event.Row
 		for _, other := range within {
-			if sessionOf(other) == sessionOf(r) && svc.IsPageview(other.Event.Name) {
+			if sessionOf(other) == sessionOf(r) && event.IsPageview(other.Event.Name) {
 				views = append(views, other)
 			}
 		}
 		if len(views) == 0 {
 			return false
 		}
-		slices.SortFunc(views, func(a, b *svc.EventRow) int {
+		slices.SortFunc(views, func(a, b *event.Row) int {
 			return cmp.Or(a.Event.Ts.Compare(b.Event.Ts), cmp.Compare(a.Event.ID, b.Event.ID))
 		})
-		if filter.Dimension == svc.DimExitPath {
-			return views[len(views)-1].Event.Path == filter.Value
+		if f.Dimension == filter.DimExitPath {
+			return views[len(views)-1].Event.Path == f.Value
 		}
-		return views[0].Event.Path == filter.Value
+		return views[0].Event.Path == f.Value
 	}
-	panic("the model knows no " + filter.Dimension)
+	panic("the model knows no " + f.Dimension)
 }
 
-func completes(e *svc.Event, goals []svc.Matcher) bool {
-	return slices.ContainsFunc(goals, func(g svc.Matcher) bool { return g.Matches(e.Name, e.Path) })
+func completes(e *event.Event, goals []goal.Matcher) bool {
+	return slices.ContainsFunc(goals, func(g goal.Matcher) bool { return g.Matches(e.Name, e.Path) })
 }
 
 // bucketed groups the distinct results of a function by the buckets of an interval.
-func bucketed(rows []*svc.EventRow, w svc.Window, interval svc.Interval, of func(*svc.EventRow) string) map[int64]map[string]bool {
+func bucketed(rows []*event.Row, w domain.Window, interval domain.Interval, of func(*event.Row) string) map[int64]map[string]bool {
 	out := map[int64]map[string]bool{}
 	for _, r := range rows {
 		at := interval.Floor(r.Event.Ts.In(w.Location)).Unix()
@@ -118,16 +122,16 @@ func size(sets map[int64]map[string]bool) (n uint64) {
 	return n
 }
 
-func (m model) headline(scope svc.AnalyticsScope, goals []svc.Matcher) svc.Headline {
+func (m model) headline(scope analytics.Scope, goals []goal.Matcher) analytics.Headline {
 	if len(scope.Filters) > 0 {
 		scope.Window, _ = scope.Window.Capped()
 	}
 	rows := m.matching(scope)
-	var h svc.Headline
+	var h analytics.Headline
 	unique, sessions := map[string]bool{}, map[string]bool{}
 	for _, r := range rows {
 		h.Events++
-		if svc.IsPageview(r.Event.Name) {
+		if event.IsPageview(r.Event.Name) {
 			h.Pageviews++
 		}
 		if completes(&r.Event, goals) {
@@ -136,8 +140,8 @@ func (m model) headline(scope svc.AnalyticsScope, goals []svc.Matcher) svc.Headl
 		unique[visitorOf(r)], sessions[sessionOf(r)] = true, true
 	}
 	h.UniqueVisitors = uint64(len(unique))
-	h.Visitors = size(bucketed(rows, scope.Window, svc.Day, visitorOf))
-	h.Sessions = size(bucketed(rows, scope.Window, svc.Day, sessionOf))
+	h.Visitors = size(bucketed(rows, scope.Window, domain.Day, visitorOf))
+	h.Sessions = size(bucketed(rows, scope.Window, domain.Day, sessionOf))
 	var bounces, lasted int64
 	for _, r := range m.inScope(scope) {
 		if inWindow(scope.Window, time.UnixMilli(r.SessionStartedMs)) && (len(scope.Filters) == 0 || sessions[sessionOf(r)]) {
@@ -152,32 +156,32 @@ func (m model) headline(scope svc.AnalyticsScope, goals []svc.Matcher) svc.Headl
 	return h
 }
 
-func (m model) series(scope svc.AnalyticsScope, metric svc.Metric, interval svc.Interval, goals []svc.Matcher) []svc.Point {
+func (m model) series(scope analytics.Scope, metric analytics.Metric, interval domain.Interval, goals []goal.Matcher) []analytics.Point {
 	if len(scope.Filters) > 0 {
 		scope.Window, _ = scope.Window.Capped()
 	}
-	grain := svc.Day
-	if interval == svc.Hour {
-		grain = svc.Hour
+	grain := domain.Day
+	if interval == domain.Hour {
+		grain = domain.Hour
 	}
 	rows := m.matching(scope)
-	rows = slices.DeleteFunc(rows, func(r *svc.EventRow) bool {
-		return metric == svc.MetricPageviews && !svc.IsPageview(r.Event.Name) || metric == svc.MetricConversions && !completes(&r.Event, goals)
+	rows = slices.DeleteFunc(rows, func(r *event.Row) bool {
+		return metric == analytics.MetricPageviews && !event.IsPageview(r.Event.Name) || metric == analytics.MetricConversions && !completes(&r.Event, goals)
 	})
-	of := func(r *svc.EventRow) string { return r.Event.ID }
+	of := func(r *event.Row) string { return r.Event.ID }
 	switch metric {
-	case svc.MetricVisitors:
+	case analytics.MetricVisitors:
 		of = visitorOf
-	case svc.MetricSessions:
+	case analytics.MetricSessions:
 		of = sessionOf
 	}
 	values := map[int64]float64{}
 	for at, set := range bucketed(rows, scope.Window, grain, of) {
 		values[interval.Floor(time.Unix(at, 0).In(scope.Window.Location)).Unix()] += float64(len(set))
 	}
-	var points []svc.Point
+	var points []analytics.Point
 	for t := interval.Floor(scope.Window.From.In(scope.Window.Location)); t.Before(scope.Window.To); t = interval.Next(t) {
-		points = append(points, svc.Point{T: t, Value: values[t.Unix()]})
+		points = append(points, analytics.Point{T: t, Value: values[t.Unix()]})
 	}
 	return points
 }

@@ -8,37 +8,38 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
-// Names returns a page of the catalogue of event names. With filters it covers at most svc.FilteredDays and the events
+// Names returns a page of the catalogue of event names. With filters it covers at most domain.FilteredDays and the events
 // that pass them. A name's conversions are the goals that its visitors completed in the window (contract 48); without
 // goals there are no conversions. In a masked read, names that differ only in their hidden parts are one name.
-func (db *Store) Names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
-	after := svc.EventNameKey{}
+func (db *Store) Names(ctx context.Context, q analytics.EventNamesQuery, goals []goal.Matcher) (analytics.EventNames, error) {
+	after := analytics.EventNameKey{}
 	if q.After != nil {
 		after = *q.After
 	}
-	key := fmt.Sprintf("names %t %t %d %q %d %s", q.Masked, q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.AnalyticsScope, goals))
-	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.EventNames, error) {
+	key := fmt.Sprintf("names %t %t %d %q %d %s", q.Masked, q.After != nil, after.Count, after.Name, q.Limit, scopeKey(q.Scope, goals))
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (analytics.EventNames, error) {
 		return db.names(ctx, q, goals)
 	})
 }
 
-func (db *Store) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher) (svc.EventNames, error) {
-	c, err := db.where(ctx, q.AnalyticsScope)
+func (db *Store) names(ctx context.Context, q analytics.EventNamesQuery, goals []goal.Matcher) (analytics.EventNames, error) {
+	c, err := db.where(ctx, q.Scope)
 	if err != nil {
-		return svc.EventNames{}, err
+		return analytics.EventNames{}, err
 	}
-	out := svc.EventNames{Rows: []svc.EventName{}}
+	out := analytics.EventNames{Rows: []analytics.EventName{}}
 	query := db.queries["events.Names"]
 	if len(q.Filters) > 0 {
 		query = clickhouse.Bind(db.queries["events.FilteredNames"], c)
 		q.Window, out.Capped = q.Window.Capped()
 	}
 	query = db.named(query, q.Masked)
-	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.Args{
+	args := c.Args().With(scopeArguments(q.Scope, q.Window)).With(clickhouse.Args{
 		"email": clickhouse.ShapePattern, "first_page": q.After == nil, "after_count": uint64(0), "after_name": "", "limit": q.Limit + 1,
 	})
 	if q.After != nil {
@@ -49,7 +50,7 @@ func (db *Store) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.M
 			out.More = true
 			return false, nil
 		}
-		var row svc.EventName
+		var row analytics.EventName
 		var lastSeen int64
 		err := rows.Scan(&row.Name, &row.Count, &row.Users, &lastSeen)
 		at := time.UnixMilli(lastSeen).UTC()
@@ -58,7 +59,7 @@ func (db *Store) names(ctx context.Context, q svc.EventNamesQuery, goals []svc.M
 		return true, err
 	})
 	if err != nil {
-		return svc.EventNames{}, err
+		return analytics.EventNames{}, err
 	}
 	return out, db.nameConversions(ctx, q, goals, out.Rows)
 }
@@ -73,11 +74,11 @@ func (db *Store) named(query string, masked bool) string {
 }
 
 // nameConversions sets the conversions of rows.
-func (db *Store) nameConversions(ctx context.Context, q svc.EventNamesQuery, goals []svc.Matcher, names []svc.EventName) error {
+func (db *Store) nameConversions(ctx context.Context, q analytics.EventNamesQuery, goals []goal.Matcher, names []analytics.EventName) error {
 	if len(goals) == 0 || len(names) == 0 {
 		return nil
 	}
-	c, err := db.where(ctx, q.AnalyticsScope)
+	c, err := db.where(ctx, q.Scope)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (db *Store) nameConversions(ctx context.Context, q svc.EventNamesQuery, goa
 	for i := range names {
 		words[i], places[names[i].Name] = names[i].Name, i
 	}
-	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(goalArguments(goals)).
+	args := c.Args().With(scopeArguments(q.Scope, q.Window)).With(goalArguments(goals)).
 		With(clickhouse.Args{"names": words, "email": clickhouse.ShapePattern})
 	query := db.queries["conversions.PerNameWhole"]
 	if len(q.Filters) > 0 {

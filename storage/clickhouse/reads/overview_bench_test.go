@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/lru"
 )
@@ -56,8 +57,8 @@ func BenchmarkOverview(b *testing.B) {
 	db := open(b)
 	end := time.Date(2026, 11, 20, 15, 4, 5, 678e6, time.UTC)
 	busySite(b, db, events, end)
-	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 123456789}, Window: svc.Window{
-		From: end.AddDate(0, 0, -30), To: end, Location: clickhousetest.Location(b, "Europe/Berlin"), Interval: svc.Day,
+	scope := analytics.Scope{Environment: domain.Environment{Number: 123456789}, Window: domain.Window{
+		From: end.AddDate(0, 0, -30), To: end, Location: clickhousetest.Location(b, "Europe/Berlin"), Interval: domain.Day,
 	}}
 	ask := func(b *testing.B, advance time.Duration, cold bool) {
 		var took []time.Duration
@@ -84,7 +85,7 @@ func BenchmarkOverview(b *testing.B) {
 	b.Run("warm", func(b *testing.B) { ask(b, time.Second, false) })
 	b.Run("series", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := db.Timeseries(deadline(b), scope, svc.MetricVisitors, svc.Day, nil); err != nil {
+			if _, err := db.Timeseries(deadline(b), scope, analytics.MetricVisitors, domain.Day, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

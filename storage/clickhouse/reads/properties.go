@@ -7,43 +7,44 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/event"
 	"svc/storage/clickhouse"
 )
 
-// Properties returns a page of the keys of event properties, counted over the newest svc.PropertyEvents of the window.
-// It covers at most svc.FilteredDays.
-func (db *Store) Properties(ctx context.Context, q svc.EventPropertiesQuery) (svc.EventProperties, error) {
-	after := svc.EventPropertyKey{}
+// Properties returns a page of the keys of event properties, counted over the newest analytics.PropertyEvents of the window.
+// It covers at most domain.FilteredDays.
+func (db *Store) Properties(ctx context.Context, q analytics.EventPropertiesQuery) (analytics.EventProperties, error) {
+	after := analytics.EventPropertyKey{}
 	if q.After != nil {
 		after = *q.After
 	}
-	key := fmt.Sprintf("properties %s %q %q %t %v %t %d %q %d", scopeKey(q.AnalyticsScope, nil), q.Name, q.Search, q.Masked, q.Fields, q.After != nil, after.Count, after.Key, q.Limit)
-	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.EventProperties, error) {
+	key := fmt.Sprintf("properties %s %q %q %t %v %t %d %q %d", scopeKey(q.Scope, nil), q.Name, q.Search, q.Masked, q.Fields, q.After != nil, after.Count, after.Key, q.Limit)
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (analytics.EventProperties, error) {
 		return db.properties(ctx, q, after)
 	})
 }
 
-func (db *Store) properties(ctx context.Context, q svc.EventPropertiesQuery, after svc.EventPropertyKey) (svc.EventProperties, error) {
-	out := svc.EventProperties{Rows: []svc.EventProperty{}}
-	c, err := db.where(ctx, q.AnalyticsScope)
+func (db *Store) properties(ctx context.Context, q analytics.EventPropertiesQuery, after analytics.EventPropertyKey) (analytics.EventProperties, error) {
+	out := analytics.EventProperties{Rows: []analytics.EventProperty{}}
+	c, err := db.where(ctx, q.Scope)
 	if err != nil {
 		return out, err
 	}
 	q.Window, out.Capped = q.Window.Capped()
 	besides := ""
 	if q.Masked {
-		besides = svc.IdentifyEvent
+		besides = event.IdentifyEvent
 	}
-	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.Args{"event": q.Name, "besides": besides, "events": uint64(svc.PropertyEvents + 1)})
+	args := c.Args().With(scopeArguments(q.Scope, q.Window)).With(clickhouse.Args{"event": q.Name, "besides": besides, "events": uint64(analytics.PropertyEvents + 1)})
 	err = db.conn.ReadFirst(ctx, "counting events with properties", clickhouse.Bind(db.queries["properties.Events"], c), args, func(rows driver.Rows) (bool, error) {
 		return false, rows.Scan(&out.Events)
 	})
 	if err != nil {
 		return out, err
 	}
-	if out.Events > svc.PropertyEvents {
-		out.Events, out.Capped = svc.PropertyEvents, true
+	if out.Events > analytics.PropertyEvents {
+		out.Events, out.Capped = analytics.PropertyEvents, true
 	}
 	args = args.With(clickhouse.Args{
 		"events": out.Events, "search": q.Search, "email": clickhouse.ShapePattern, "personal": "^" + clickhouse.PersonalPattern(q.Fields) + "$",
@@ -70,8 +71,8 @@ func (db *Store) shown(query string, masked bool) string {
 	return strings.NewReplacer("$(key)", key, "$(value)", value).Replace(query)
 }
 
-func scanProperty(rows driver.Rows) (svc.EventProperty, error) {
-	var row svc.EventProperty
+func scanProperty(rows driver.Rows) (analytics.EventProperty, error) {
+	var row analytics.EventProperty
 	var types []string
 	var frequent []struct {
 		Item  string `ch:"item"`
@@ -82,11 +83,11 @@ func scanProperty(rows driver.Rows) (svc.EventProperty, error) {
 		return row, err
 	}
 	for _, word := range types {
-		row.Types = append(row.Types, svc.PropertyType(word))
+		row.Types = append(row.Types, analytics.PropertyType(word))
 	}
-	row.Values = []svc.EventPropertyValue{}
+	row.Values = []analytics.EventPropertyValue{}
 	for _, value := range frequent {
-		row.Values = append(row.Values, svc.EventPropertyValue{Value: value.Item, Count: value.Count})
+		row.Values = append(row.Values, analytics.EventPropertyValue{Value: value.Item, Count: value.Count})
 	}
 	return row, nil
 }

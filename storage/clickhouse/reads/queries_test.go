@@ -5,7 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	"svc/domain/funnel"
+	"svc/domain/goal"
+	"svc/domain/segment"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -16,8 +21,8 @@ func TestQueriesExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps := stepsOf([]svc.FunnelStep{{Matcher: svc.Matcher{Kind: svc.MatchEvent, Match: "x"}}, {Matcher: svc.Matcher{Kind: svc.MatchPath, Match: "/*"}}})
-	scope := svc.AnalyticsScope{Environment: clickhousetest.Production(), Window: svc.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
+	steps := stepsOf([]funnel.Step{{Matcher: goal.Matcher{Kind: goal.MatchEvent, Match: "x"}}, {Matcher: goal.Matcher{Kind: goal.MatchPath, Match: "/*"}}})
+	scope := analytics.Scope{Environment: clickhousetest.Production(), Window: domain.Window{From: now.Add(-time.Hour), To: now, Location: time.UTC}}
 	clickhousetest.Exec(t, db.conn, "INSERT INTO links VALUES (7, 1, 2, now64(3))")
 	parts, whoIs, err := db.persons.WhoIs(clickhousetest.Deadline(t), 7)
 	if err != nil {
@@ -76,10 +81,10 @@ func filled(db *testDB, c clickhouse.Clause, steps stepSum, name, text string) s
 }
 
 // everyFilter has a filter on every dimension.
-func everyFilter(now time.Time) svc.AnalyticsScope {
-	scope := svc.AnalyticsScope{Environment: clickhousetest.Production(), AsOf: now, Segment: &svc.Segment{ID: "x", Kind: svc.SegmentStatic, Members: []uint64{1}}}
-	for _, dimension := range svc.FilterDimensions() {
-		scope.Filters = append(scope.Filters, svc.Filter{Dimension: dimension, Value: "x"})
+func everyFilter(now time.Time) analytics.Scope {
+	scope := analytics.Scope{Environment: clickhousetest.Production(), AsOf: now, Segment: &segment.Segment{ID: "x", Kind: segment.Static, Members: []uint64{1}}}
+	for _, dimension := range filter.FilterDimensions() {
+		scope.Filters = append(scope.Filters, filter.Filter{Dimension: dimension, Value: "x"})
 	}
 	return scope
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/lru"
 )
@@ -24,18 +26,18 @@ func BenchmarkReads(b *testing.B) {
 	db := open(b)
 	end := time.Date(2026, 11, 20, 15, 4, 5, 678e6, time.UTC)
 	busySite(b, db, events, end)
-	scope := svc.AnalyticsScope{Environment: svc.Environment{Number: 123456789}, Window: svc.Window{
-		From: end.AddDate(0, 0, -30), To: end, Location: clickhousetest.Location(b, "Europe/Berlin"), Interval: svc.Day,
+	scope := analytics.Scope{Environment: domain.Environment{Number: 123456789}, Window: domain.Window{
+		From: end.AddDate(0, 0, -30), To: end, Location: clickhousetest.Location(b, "Europe/Berlin"), Interval: domain.Day,
 	}}
-	breakdown := func(dimension svc.Dimension) func(context.Context, svc.AnalyticsScope) error {
-		return func(ctx context.Context, scope svc.AnalyticsScope) error {
-			_, err := db.Breakdown(ctx, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: svc.BreakdownPageSize}, nil)
+	breakdown := func(dimension filter.Dimension) func(context.Context, analytics.Scope) error {
+		return func(ctx context.Context, scope analytics.Scope) error {
+			_, err := db.Breakdown(ctx, analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: domain.BreakdownPageSize}, nil)
 			return err
 		}
 	}
-	scan := func(dimension svc.Dimension) func(context.Context, svc.AnalyticsScope) error {
-		return func(ctx context.Context, scope svc.AnalyticsScope) error {
-			q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: svc.BreakdownPageSize}
+	scan := func(dimension filter.Dimension) func(context.Context, analytics.Scope) error {
+		return func(ctx context.Context, scope analytics.Scope) error {
+			q := analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: domain.BreakdownPageSize}
 			v, err := db.valuesOf(b.Context(), q)
 			if err != nil {
 				return err
@@ -47,26 +49,26 @@ func BenchmarkReads(b *testing.B) {
 	for _, read := range []struct {
 		name string
 		cold bool
-		read func(context.Context, svc.AnalyticsScope) error
+		read func(context.Context, analytics.Scope) error
 	}{
-		{"path-scan", false, scan(svc.DimPath)},
-		{"path-cold", true, breakdown(svc.DimPath)},
-		{"path-warm", false, breakdown(svc.DimPath)},
-		{"browser-scan", false, scan(svc.DimBrowser)},
-		{"browser-cold", true, breakdown(svc.DimBrowser)},
-		{"browser-warm", false, breakdown(svc.DimBrowser)},
-		{"entry-cold", true, breakdown(svc.DimEntryPath)},
-		{"entry-warm", false, breakdown(svc.DimEntryPath)},
-		{"active-cold", true, func(ctx context.Context, scope svc.AnalyticsScope) error {
+		{"path-scan", false, scan(filter.DimPath)},
+		{"path-cold", true, breakdown(filter.DimPath)},
+		{"path-warm", false, breakdown(filter.DimPath)},
+		{"browser-scan", false, scan(filter.DimBrowser)},
+		{"browser-cold", true, breakdown(filter.DimBrowser)},
+		{"browser-warm", false, breakdown(filter.DimBrowser)},
+		{"entry-cold", true, breakdown(filter.DimEntryPath)},
+		{"entry-warm", false, breakdown(filter.DimEntryPath)},
+		{"active-cold", true, func(ctx context.Context, scope analytics.Scope) error {
 			_, err := db.ActiveUsers(ctx, scope)
 			return err
 		}},
-		{"active-warm", false, func(ctx context.Context, scope svc.AnalyticsScope) error {
+		{"active-warm", false, func(ctx context.Context, scope analytics.Scope) error {
 			_, err := db.ActiveUsers(ctx, scope)
 			return err
 		}},
-		{"retention", false, func(ctx context.Context, scope svc.AnalyticsScope) error {
-			_, err := db.Retention(ctx, svc.RetentionQuery{AnalyticsScope: scope, CohortBy: svc.Week})
+		{"retention", false, func(ctx context.Context, scope analytics.Scope) error {
+			_, err := db.Retention(ctx, analytics.RetentionQuery{Scope: scope, CohortBy: domain.Week})
 			return err
 		}},
 	} {

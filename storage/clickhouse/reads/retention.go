@@ -6,23 +6,24 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
 // Retention returns the cohorts of a window and how many of their members came back. A cohort has the persons with
 // their first-ever event in the environment, as any of their visitors, in the window and in the same period. Events
-// before the window are read only to find that first event. With filters the read covers at most svc.FilteredDays.
+// before the window are read only to find that first event. With filters the read covers at most domain.FilteredDays.
 // Members are then persons with a passing event in their first period, and later periods count passing events.
-func (db *Store) Retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
-	key := "retention " + string(q.CohortBy) + " " + scopeKey(q.AnalyticsScope, []svc.Matcher{{Kind: svc.MatchEvent, Match: q.Event}})
-	return share(ctx, db, q.Environment, key, func(ctx context.Context) (svc.Retention, error) {
+func (db *Store) Retention(ctx context.Context, q analytics.RetentionQuery) (analytics.Retention, error) {
+	key := "retention " + string(q.CohortBy) + " " + scopeKey(q.Scope, []goal.Matcher{{Kind: goal.MatchEvent, Match: q.Event}})
+	return share(ctx, db, q.Environment, key, func(ctx context.Context) (analytics.Retention, error) {
 		return db.retention(ctx, q)
 	})
 }
 
-func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Retention, error) {
-	out := svc.Retention{CohortBy: q.CohortBy, Cohorts: []svc.Cohort{}}
+func (db *Store) retention(ctx context.Context, q analytics.RetentionQuery) (analytics.Retention, error) {
+	out := analytics.Retention{CohortBy: q.CohortBy, Cohorts: []analytics.Cohort{}}
 	source := "activity.Visits"
 	switch {
 	case len(q.Filters) > 0:
@@ -33,19 +34,19 @@ func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Reten
 	}
 	periods := q.Window.Buckets(q.CohortBy)
 	for i, begin := range periods {
-		out.Cohorts = append(out.Cohorts, svc.Cohort{From: begin, Periods: make([]uint64, len(periods)-i)})
+		out.Cohorts = append(out.Cohorts, analytics.Cohort{From: begin, Periods: make([]uint64, len(periods)-i)})
 	}
 	if len(periods) == 0 {
 		return out, nil
 	}
-	c, err := db.where(ctx, q.AnalyticsScope)
+	c, err := db.where(ctx, q.Scope)
 	if err != nil {
-		return svc.Retention{}, err
+		return analytics.Retention{}, err
 	}
-	args := c.Args().With(scopeArguments(q.AnalyticsScope, q.Window)).With(clickhouse.BucketArgs(periods)).With(clickhouse.Args{"event": q.Event})
+	args := c.Args().With(scopeArguments(q.Scope, q.Window)).With(clickhouse.BucketArgs(periods)).With(clickhouse.Args{"event": q.Event})
 	query, whoIs, err := db.byPerson(ctx, q.Environment.Number, "retention.Count", "retention.Persons")
 	if err != nil {
-		return svc.Retention{}, err
+		return analytics.Retention{}, err
 	}
 	err = db.conn.Read(ctx, "counting cohorts", db.activity(query, source, c), args.With(whoIs), func(rows driver.Rows) (bool, error) {
 		var cohort uint8
@@ -60,7 +61,7 @@ func (db *Store) retention(ctx context.Context, q svc.RetentionQuery) (svc.Reten
 		return true, nil
 	})
 	if err != nil {
-		return svc.Retention{}, err
+		return analytics.Retention{}, err
 	}
 	for i := range out.Cohorts {
 		out.Cohorts[i].Size = out.Cohorts[i].Periods[0]

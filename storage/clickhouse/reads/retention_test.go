@@ -8,12 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
-func (m model) retention(q svc.RetentionQuery) []svc.Cohort {
-	plain := q.AnalyticsScope
+func (m model) retention(q analytics.RetentionQuery) []analytics.Cohort {
+	plain := q.Scope
 	plain.Filters = nil
 	if len(q.Filters) > 0 {
 		q.Window, _ = q.Window.Capped()
@@ -26,7 +29,7 @@ func (m model) retention(q svc.RetentionQuery) []svc.Cohort {
 	}
 	period := func(at time.Time) int64 { return q.CohortBy.Floor(at.In(q.Window.Location)).Unix() }
 	seen, counted := map[string]map[int64]bool{}, map[string]map[int64]bool{}
-	for _, r := range m.matching(q.AnalyticsScope) {
+	for _, r := range m.matching(q.Scope) {
 		visitor := visitorOf(r)
 		if seen[visitor] == nil {
 			seen[visitor], counted[visitor] = map[int64]bool{}, map[int64]bool{}
@@ -36,10 +39,10 @@ func (m model) retention(q svc.RetentionQuery) []svc.Cohort {
 			counted[visitor][period(r.Event.Ts)] = true
 		}
 	}
-	out := []svc.Cohort{}
+	out := []analytics.Cohort{}
 	begins := q.Window.Buckets(q.CohortBy)
 	for i, begin := range begins {
-		cohort := svc.Cohort{From: begin, Periods: make([]uint64, len(begins)-i)}
+		cohort := analytics.Cohort{From: begin, Periods: make([]uint64, len(begins)-i)}
 		for visitor, at := range first {
 			if !inWindow(q.Window, at) || period(at) != begin.Unix() || !seen[visitor][begin.Unix()] {
 				continue
@@ -56,19 +59,19 @@ func (m model) retention(q svc.RetentionQuery) []svc.Cohort {
 	return out
 }
 
-func (m model) activeUsers(scope svc.AnalyticsScope) (out svc.ActiveUsers) {
+func (m model) activeUsers(scope analytics.Scope) (out analytics.ActiveUsers) {
 	if len(scope.Filters) > 0 {
 		scope.Window, out.Capped = scope.Window.Capped()
 	}
 	loc := scope.Window.Location
-	for _, day := range scope.Window.Buckets(svc.Day) {
-		end := svc.Day.Next(day)
+	for _, day := range scope.Window.Buckets(domain.Day) {
+		end := domain.Day.Next(day)
 		if end.After(scope.Window.To) {
 			end = scope.Window.To
 		}
 		unique := func(days int) float64 {
 			s := scope
-			s.Window = svc.Window{From: svc.Day.Floor(day.In(loc).AddDate(0, 0, 1-days)), To: end, Location: loc}
+			s.Window = domain.Window{From: domain.Day.Floor(day.In(loc).AddDate(0, 0, 1-days)), To: end, Location: loc}
 			visitors := map[string]bool{}
 			for _, r := range m.matching(s) {
 				visitors[visitorOf(r)] = true
@@ -80,16 +83,18 @@ func (m model) activeUsers(scope svc.AnalyticsScope) (out svc.ActiveUsers) {
 		if mau > 0 {
 			stickiness = dau / mau
 		}
-		out.DAU, out.WAU = append(out.DAU, svc.Point{T: day, Value: dau}), append(out.WAU, svc.Point{T: day, Value: wau})
-		out.MAU, out.Stickiness = append(out.MAU, svc.Point{T: day, Value: mau}), append(out.Stickiness, svc.Point{T: day, Value: stickiness})
+		out.DAU, out.WAU = append(out.DAU, analytics.Point{T: day, Value: dau}), append(out.WAU, analytics.Point{T: day, Value: wau})
+		out.MAU, out.Stickiness = append(out.MAU, analytics.Point{T: day, Value: mau}), append(out.Stickiness, analytics.Point{T: day, Value: stickiness})
 	}
 	return out
 }
 
 // rowFilters returns the filters that use only the event itself.
-func rowFilters() []svc.Filters {
-	return slices.DeleteFunc(filters(), func(f svc.Filters) bool {
-		return slices.ContainsFunc(f, func(f svc.Filter) bool { return f.Dimension == svc.DimEntryPath || f.Dimension == svc.DimExitPath })
+func rowFilters() []filter.Filters {
+	return slices.DeleteFunc(filters(), func(f filter.Filters) bool {
+		return slices.ContainsFunc(f, func(f filter.Filter) bool {
+			return f.Dimension == filter.DimEntryPath || f.Dimension == filter.DimExitPath
+		})
 	})
 }
 
@@ -102,7 +107,7 @@ func TestRetention(t *testing.T) {
 				continue
 			}
 			scope.Filters = f
-			q := svc.RetentionQuery{AnalyticsScope: scope, CohortBy: svc.CohortIntervals()[(i+j)%2], Event: []string{"", "", "signup"}[(i+j)%3]}
+			q := analytics.RetentionQuery{Scope: scope, CohortBy: analytics.CohortIntervals()[(i+j)%2], Event: []string{"", "", "signup"}[(i+j)%3]}
 			got, err := db.Retention(deadline(t), q)
 			if err != nil {
 				t.Fatal(err)
@@ -123,9 +128,9 @@ func TestRetention(t *testing.T) {
 func TestRetentionKnowsWhoIsNew(t *testing.T) {
 	db := open(t)
 	monday := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
-	q := svc.RetentionQuery{AnalyticsScope: svc.AnalyticsScope{Environment: svc.Environment{Number: 7}, Window: svc.Window{
+	q := analytics.RetentionQuery{Scope: analytics.Scope{Environment: domain.Environment{Number: 7}, Window: domain.Window{
 		From: monday, To: monday.AddDate(0, 0, 21), Location: time.UTC,
-	}}, CohortBy: svc.Week}
+	}}, CohortBy: domain.Week}
 	visit := func(token, visitor string, days int, bot bool) {
 		b := db.NewBlock()
 		r := clickhousetest.Row(7, monday.AddDate(0, 0, days).Add(time.Hour), token, visitor, token)
@@ -189,7 +194,7 @@ func TestActiveUsers(t *testing.T) {
 // data.
 func TestActiveUsersFollowInserts(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
-	slices.SortFunc(rows, func(a, b svc.EventRow) int { return a.Event.Ts.Compare(b.Event.Ts) })
+	slices.SortFunc(rows, func(a, b event.Row) int { return a.Event.Ts.Compare(b.Event.Ts) })
 	scope := scopes(t, rows)[1]
 	for i := 0; i < len(rows); i += 250 {
 		end := min(i+250, len(rows))
@@ -198,7 +203,7 @@ func TestActiveUsersFollowInserts(t *testing.T) {
 			b.Append(&rows[(j*7)%len(rows)])
 		}
 		insert(t, db, fmt.Sprint(i), uint64(i), b)
-		var stored []svc.EventRow
+		var stored []event.Row
 		for j := range end {
 			stored = append(stored, rows[(j*7)%len(rows)])
 		}
@@ -216,7 +221,7 @@ func TestActiveUsersFollowInserts(t *testing.T) {
 func TestNewcomersOfStoredEvents(t *testing.T) {
 	db, rows := open(t), clickhousetest.Rows()
 	store(t, db, rows, 5000)
-	q := svc.RetentionQuery{AnalyticsScope: scopes(t, rows)[0], CohortBy: svc.Week}
+	q := analytics.RetentionQuery{Scope: scopes(t, rows)[0], CohortBy: domain.Week}
 	want, err := db.Retention(deadline(t), q)
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/filter"
 	"svc/storage/lru"
 )
 
@@ -163,7 +163,7 @@ func (db *Store) recall(thing *saved) {
 	case thing.Rank != nil:
 		r := thing.Rank
 		key := rankKey{
-			environment: r.Environment, bots: r.Bots, dimension: svc.Dimension(r.Dimension), from: r.From, to: r.To,
+			environment: r.Environment, bots: r.Bots, dimension: filter.Dimension(r.Dimension), from: r.From, to: r.To,
 			sums: sums{r.Events, r.Pageviews, r.Bounces, r.Lasted},
 		}
 		day := make([]ranked, len(r.Values))

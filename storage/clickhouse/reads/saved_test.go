@@ -8,17 +8,18 @@ import (
 	"strings"
 	"testing"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/filter"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/lru"
 )
 
 // answers runs the reads that cache past days.
-func answers(t *testing.T, db *testDB, scope svc.AnalyticsScope) []any {
+func answers(t *testing.T, db *testDB, scope analytics.Scope) []any {
 	t.Helper()
 	var out []any
-	for _, dimension := range []svc.Dimension{svc.DimPath, svc.DimEntryPath, svc.DimCountry} {
-		out = append(out, allPages(t, db, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}, nil))
+	for _, dimension := range []filter.Dimension{filter.DimPath, filter.DimEntryPath, filter.DimCountry} {
+		out = append(out, allPages(t, db, analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: 100}, nil))
 	}
 	overview, err := db.Overview(deadline(t), scope, nil)
 	if err != nil {

@@ -3,7 +3,8 @@ package reads
 import (
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/storage/clickhouse"
 )
 
@@ -31,7 +32,7 @@ func spanOf(from, to time.Time) span {
 }
 
 // scopeArguments returns the values that most analytics queries take. The window may be a part of the scope's window.
-func scopeArguments(scope svc.AnalyticsScope, window svc.Window) clickhouse.Args {
+func scopeArguments(scope analytics.Scope, window domain.Window) clickhouse.Args {
 	s := spanOf(window.From, window.To)
 	return environmentArguments(scope).With(clickhouse.Args{
 		"from": s.from, "head_to": s.headTo, "tail_from": s.tailFrom, "to": s.to,
@@ -40,7 +41,7 @@ func scopeArguments(scope svc.AnalyticsScope, window svc.Window) clickhouse.Args
 }
 
 // environmentArguments returns the values that select the events of the scope's environment.
-func environmentArguments(scope svc.AnalyticsScope) clickhouse.Args {
+func environmentArguments(scope analytics.Scope) clickhouse.Args {
 	bots := uint8(0)
 	if scope.IncludeBots {
 		bots = 1
@@ -49,4 +50,4 @@ func environmentArguments(scope svc.AnalyticsScope) clickhouse.Args {
 }
 
 // localDays returns the starts of the local days that a window touches.
-func localDays(w svc.Window) []time.Time { return w.Buckets(svc.Day) }
+func localDays(w domain.Window) []time.Time { return w.Buckets(domain.Day) }

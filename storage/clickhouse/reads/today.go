@@ -8,7 +8,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/filter"
 	"svc/storage/clickhouse"
 )
 
@@ -29,7 +30,7 @@ const (
 type todayKey struct {
 	environment uint64
 	bots        bool
-	dimension   svc.Dimension
+	dimension   filter.Dimension
 	from, to    int64
 }
 
@@ -83,7 +84,7 @@ type todayChange struct {
 // rankToday returns the values of the local day on which a window ends, from the start of the day. The cut is the day,
 // with the sums of everything in the store. It returns errElsewhere if the day is too large for the cache, or was
 // already counted beyond the end of the window.
-func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, c *cut) ([]ranked, error) {
+func (db *Store) rankToday(ctx context.Context, q analytics.BreakdownQuery, v values, c *cut) ([]ranked, error) {
 	if c.sums.events > maxTodayEvents {
 		return nil, errElsewhere
 	}
@@ -115,7 +116,7 @@ func (db *Store) rankToday(ctx context.Context, q svc.BreakdownQuery, v values, 
 			db.todays.Put(key, t, t.counted.size())
 			return t.counted.ranked(), nil
 		}
-		again, err := db.readCuts(ctx, q.AnalyticsScope, []cut{*c})
+		again, err := db.readCuts(ctx, q.Scope, []cut{*c})
 		if err != nil {
 			return nil, err
 		}
@@ -133,36 +134,36 @@ func (t *today) whole(all sums) bool {
 }
 
 // marksSessions reports whether a dimension marks a session by one of its page views.
-func marksSessions(dimension svc.Dimension) bool {
-	return dimension == svc.DimEntryPath || dimension == svc.DimExitPath
+func marksSessions(dimension filter.Dimension) bool {
+	return dimension == filter.DimEntryPath || dimension == filter.DimExitPath
 }
 
 // newTodayCount returns an empty count.
-func newTodayCount(dimension svc.Dimension) todayCount {
+func newTodayCount(dimension filter.Dimension) todayCount {
 	if marksSessions(dimension) {
-		return newTodayMarks(dimension == svc.DimExitPath)
+		return newTodayMarks(dimension == filter.DimExitPath)
 	}
 	return newTodayValues()
 }
 
 // forget resets the day.
-func (t *today) forget(dimension svc.Dimension) {
+func (t *today) forget(dimension filter.Dimension) {
 	*t = today{turn: t.turn, counted: newTodayCount(dimension), blocks: map[uint64]int64{}}
 }
 
 // readToday reads the blocks that t lacks.
-func (db *Store) readToday(ctx context.Context, q svc.BreakdownQuery, v values, t *today, c *cut) error {
+func (db *Store) readToday(ctx context.Context, q analytics.BreakdownQuery, v values, t *today, c *cut) error {
 	to := q.Window.To.UnixMilli()
 	recent := to - 2*overlap.Milliseconds()
-	args := environmentArguments(q.AnalyticsScope).With(clickhouse.Args{
+	args := environmentArguments(q.Scope).With(clickhouse.Args{
 		"day_from": time.Unix(c.bucket, 0), "day_to": time.Unix(c.to, 0), "to": q.Window.To,
 		"since": time.UnixMilli(t.since), "named_from": time.UnixMilli(recent), "blocks": t.unforgotten(),
 	})
 	query := strings.ReplaceAll(db.queries["today.Values"], "$(value)", v.expression)
 	switch q.Dimension {
-	case svc.DimEntryPath:
+	case filter.DimEntryPath:
 		query = db.markToday("Entry")
-	case svc.DimExitPath:
+	case filter.DimExitPath:
 		query = db.markToday("Exit")
 	}
 	more := todayMore{blocks: map[uint64]int64{}}

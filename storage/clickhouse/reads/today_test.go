@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -33,11 +36,11 @@ func TestTodayFollowsBlocks(t *testing.T) {
 				insert(t, db, fmt.Sprint("block ", n), uint64(n+1), b)
 				for range 2 {
 					to := day.Add(time.Duration(1+random.Int64N(int64(24*time.Hour)-1)) / 4 * time.Duration(1+n*4/len(rows))).Truncate(time.Millisecond)
-					q := svc.BreakdownQuery{Limit: 100, AnalyticsScope: svc.AnalyticsScope{
+					q := analytics.BreakdownQuery{Limit: 100, Scope: analytics.Scope{
 						Environment: clickhousetest.Production(), IncludeBots: random.IntN(4) == 0,
-						Window: svc.Window{From: day.Add(-3 * time.Hour), To: to, Location: time.UTC},
+						Window: domain.Window{From: day.Add(-3 * time.Hour), To: to, Location: time.UTC},
 					}}
-					for i, dimension := range []svc.Dimension{svc.DimPath, svc.DimEntryPath, svc.DimExitPath, svc.DimBrowser, svc.DimUTMTerm} {
+					for i, dimension := range []filter.Dimension{filter.DimPath, filter.DimEntryPath, filter.DimExitPath, filter.DimBrowser, filter.DimUTMTerm} {
 						if skipped(n/step + i) {
 							continue
 						}
@@ -57,21 +60,21 @@ func TestTodayFollowsBlocks(t *testing.T) {
 func TestTodayKeepsZeros(t *testing.T) {
 	db, day := open(t), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	const sessions = 3000
-	rows := make([]svc.EventRow, sessions)
+	rows := make([]event.Row, sessions)
 	for n := range rows {
 		at := day.Add(time.Duration(n) * time.Second)
-		rows[n] = svc.EventRow{EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), Bounce: 1, RetentionDays: 3650, Event: svc.Event{
-			ID: fmt.Sprint("e-", n), Ts: at, ReceivedAt: at, Name: svc.PageView, Path: "/", DistinctID: fmt.Sprint("user-", n), SessionID: "s",
+		rows[n] = event.Row{EnvironmentNumber: 7, SessionStartedMs: at.UnixMilli(), Bounce: 1, RetentionDays: 3650, Event: event.Event{
+			ID: fmt.Sprint("e-", n), Ts: at, ReceivedAt: at, Name: event.PageView, Path: "/", DistinctID: fmt.Sprint("user-", n), SessionID: "s",
 		}}
 	}
 	store(t, db, rows, sessions)
 	if short := ask[uint64](t, db, "SELECT count() FROM events WHERE bitShiftRight(session, 56) = 0"); short == 0 {
 		t.Fatal("no session's number has a zero at its end")
 	}
-	q := svc.BreakdownQuery{Dimension: svc.DimEntryPath, Limit: 10, AnalyticsScope: svc.AnalyticsScope{
-		Environment: clickhousetest.Production(), Window: svc.Window{From: day, To: day.Add(20 * time.Hour), Location: time.UTC},
+	q := analytics.BreakdownQuery{Dimension: filter.DimEntryPath, Limit: 10, Scope: analytics.Scope{
+		Environment: clickhousetest.Production(), Window: domain.Window{From: day, To: day.Add(20 * time.Hour), Location: time.UTC},
 	}}
-	want := []svc.BreakdownRow{{Value: "/", Visitors: sessions, Pageviews: sessions, Sessions: sessions, BounceRate: 1}}
+	want := []analytics.BreakdownRow{{Value: "/", Visitors: sessions, Pageviews: sessions, Sessions: sessions, BounceRate: 1}}
 	if got := allPages(t, db, q, nil); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -80,15 +83,15 @@ func TestTodayKeepsZeros(t *testing.T) {
 // TestTodayLeavesOutUsersWithoutVisits stores a login that belongs to no visit. It has a browser, which no visitor used.
 func TestTodayLeavesOutUsersWithoutVisits(t *testing.T) {
 	db, day := open(t), time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-	row := svc.EventRow{EnvironmentNumber: 7, RetentionDays: 3650, Event: svc.Event{
-		ID: "login", Ts: day.Add(time.Hour), ReceivedAt: day.Add(time.Hour), Name: svc.IdentifyEvent, DistinctID: "user", SessionID: "s", Browser: "Firefox",
+	row := event.Row{EnvironmentNumber: 7, RetentionDays: 3650, Event: event.Event{
+		ID: "login", Ts: day.Add(time.Hour), ReceivedAt: day.Add(time.Hour), Name: event.IdentifyEvent, DistinctID: "user", SessionID: "s", Browser: "Firefox",
 	}}
-	row.Session.Deeds = svc.Unbegun
-	store(t, db, []svc.EventRow{row}, 1)
+	row.Session.Deeds = event.Unbegun
+	store(t, db, []event.Row{row}, 1)
 	for _, from := range []time.Time{day, day.Add(30 * time.Minute), day.Add(-24 * time.Hour)} {
 		for _, to := range []time.Time{day.Add(2 * time.Hour), day.Add(24 * time.Hour)} {
-			q := svc.BreakdownQuery{Dimension: svc.DimBrowser, Limit: 10, AnalyticsScope: svc.AnalyticsScope{
-				Environment: clickhousetest.Production(), Window: svc.Window{From: from, To: to, Location: time.UTC},
+			q := analytics.BreakdownQuery{Dimension: filter.DimBrowser, Limit: 10, Scope: analytics.Scope{
+				Environment: clickhousetest.Production(), Window: domain.Window{From: from, To: to, Location: time.UTC},
 			}}
 			if got := allPages(t, db, q, nil); len(got) != 0 {
 				t.Errorf("%s to %s: got %+v, want no row", from, to, got)

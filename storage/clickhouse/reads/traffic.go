@@ -8,7 +8,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"golang.org/x/sync/errgroup"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
 	"svc/storage/clickhouse"
 )
 
@@ -48,7 +49,7 @@ type traffic struct {
 
 // readTraffic reads the traffic of one window, or of two adjacent windows. Buckets belong to an interval in the
 // windows' time zone. If stays is false, the ends lack bounces and durations.
-func (db *Store) readTraffic(ctx context.Context, scope svc.AnalyticsScope, windows []svc.Window, interval svc.Interval, stays bool) (traffic, error) {
+func (db *Store) readTraffic(ctx context.Context, scope analytics.Scope, windows []domain.Window, interval domain.Interval, stays bool) (traffic, error) {
 	var t traffic
 	cuts, ends := cutWindows(windows, interval)
 	group, ctx := errgroup.WithContext(ctx)
@@ -65,7 +66,7 @@ func (db *Store) readTraffic(ctx context.Context, scope svc.AnalyticsScope, wind
 }
 
 // cutWindows returns the whole slots of windows by bucket, and their partial slots. Both are in order.
-func cutWindows(windows []svc.Window, interval svc.Interval) (cuts []cut, ends []end) {
+func cutWindows(windows []domain.Window, interval domain.Interval) (cuts []cut, ends []end) {
 	for i, w := range windows {
 		s := spanOf(w.From, w.To)
 		floor := func(t time.Time) int64 { return interval.Floor(t.In(w.Location)).Unix() }
@@ -88,7 +89,7 @@ func cutWindows(windows []svc.Window, interval svc.Interval) (cuts []cut, ends [
 }
 
 // readCuts returns the cuts that have events, with their sums.
-func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []cut) ([]cut, error) {
+func (db *Store) readCuts(ctx context.Context, scope analytics.Scope, cuts []cut) ([]cut, error) {
 	if len(cuts) == 0 {
 		return nil, nil
 	}
@@ -113,7 +114,7 @@ func (db *Store) readCuts(ctx context.Context, scope svc.AnalyticsScope, cuts []
 
 // sumTraffic adds up the whole slots of a span between borders, by the start of each range. The panels of a page need
 // the same sums at the same time, so callers share the answer and must not change it.
-func (db *Store) sumTraffic(ctx context.Context, scope svc.AnalyticsScope, borders []time.Time, from, to int64) (map[int64]sums, error) {
+func (db *Store) sumTraffic(ctx context.Context, scope analytics.Scope, borders []time.Time, from, to int64) (map[int64]sums, error) {
 	args := environmentArguments(scope).With(clickhouse.BucketArgs(borders)).With(clickhouse.Args{"whole_from": from, "whole_to": to})
 	key := fmt.Sprintf("traffic %v", args)
 	return clickhouse.Join(ctx, db.conn.Of(scope.Environment.Number), key, func(ctx context.Context) (map[int64]sums, error) {
@@ -132,7 +133,7 @@ func (db *Store) sumTraffic(ctx context.Context, scope svc.AnalyticsScope, borde
 const maxEnds = 4
 
 // readEnds returns the sums of partial slots and the visits in them.
-func (db *Store) readEnds(ctx context.Context, scope svc.AnalyticsScope, ends []end, stays bool) (map[end]sums, []visit, error) {
+func (db *Store) readEnds(ctx context.Context, scope analytics.Scope, ends []end, stays bool) (map[end]sums, []visit, error) {
 	totals := make(map[end]sums, len(ends))
 	if len(ends) == 0 {
 		return totals, nil, nil

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"svc"
+	"svc/domain/analytics"
 	"svc/storage/clickhouse/clickhousetest"
 )
 
@@ -52,7 +52,7 @@ func TestUpgradeOfHashes(t *testing.T) {
 			if want := m.headline(scope, nil); got.Current != want {
 				t.Errorf("merged %t, filters %q:\n got %+v\nwant %+v", merged, f, got.Current, want)
 			}
-			names, err := db.Names(deadline(t), svc.EventNamesQuery{AnalyticsScope: scope, Limit: 1}, nil)
+			names, err := db.Names(deadline(t), analytics.EventNamesQuery{Scope: scope, Limit: 1}, nil)
 			if err != nil || len(f) == 0 && len(names.Rows) != 1 {
 				t.Errorf("%+v, %v", names, err)
 			}

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
 )
 
 const (
@@ -42,7 +44,7 @@ func warmedWindows() []string { return []string{"24h", "7d", "14d", "30d", "90d"
 
 // Target is an environment to count, with the time zone of its days.
 type Target struct {
-	Environment svc.Environment
+	Environment domain.Environment
 	Location    *time.Location
 }
 
@@ -163,16 +165,16 @@ type warming struct {
 // warm computes and caches missing data of the last days: the values of all dimensions on past days, the ends of
 // windows within a day, the current day so far, and the rolling uniques.
 func (k *warming) warm(ctx context.Context, days int) error {
-	today := svc.Day.Floor(k.now.In(k.target.Location))
-	scope := k.scope(svc.Day.Floor(today.AddDate(0, 0, -days)), k.now)
+	today := domain.Day.Floor(k.now.In(k.target.Location))
+	scope := k.scope(domain.Day.Floor(today.AddDate(0, 0, -days)), k.now)
 	cuts, err := k.cuts(ctx, scope)
 	if err != nil || len(cuts) == 0 {
 		return err
 	}
 	var problems []error
 	whole := slices.DeleteFunc(slices.Clone(cuts), func(c cut) bool { return !c.whole })
-	for _, dimension := range svc.Dimensions() {
-		problems = append(problems, k.warmDimension(ctx, svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension}, whole))
+	for _, dimension := range filter.Dimensions() {
+		problems = append(problems, k.warmDimension(ctx, analytics.BreakdownQuery{Scope: scope, Dimension: dimension}, whole))
 	}
 	for _, c := range cuts {
 		if again := !c.whole && days > warmedSpans()[0]; c.sums.events >= k.edge && !again {
@@ -180,18 +182,18 @@ func (k *warming) warm(ctx context.Context, days int) error {
 		}
 	}
 	return errors.Join(append(problems, k.pace(ctx, func() error {
-		_, err := k.db.ActiveUsers(ctx, k.scope(svc.Day.Floor(today.AddDate(0, 0, 1-svc.MonthlyDays)), k.now))
+		_, err := k.db.ActiveUsers(ctx, k.scope(domain.Day.Floor(today.AddDate(0, 0, 1-analytics.MonthlyDays)), k.now))
 		return err
 	}))...)
 }
 
 // scope returns the scope of the target in a window.
-func (k *warming) scope(from, to time.Time) svc.AnalyticsScope {
-	return svc.AnalyticsScope{Environment: k.target.Environment, Window: svc.Window{From: from, To: to, Location: k.target.Location, Interval: svc.Day}}
+func (k *warming) scope(from, to time.Time) analytics.Scope {
+	return analytics.Scope{Environment: k.target.Environment, Window: domain.Window{From: from, To: to, Location: k.target.Location, Interval: domain.Day}}
 }
 
 // cuts returns the days of a scope that have events.
-func (k *warming) cuts(ctx context.Context, scope svc.AnalyticsScope) (cuts []cut, err error) {
+func (k *warming) cuts(ctx context.Context, scope analytics.Scope) (cuts []cut, err error) {
 	err = k.pace(ctx, func() (err error) {
 		cuts, err = k.db.readCuts(ctx, scope, cutDays(scope.Window))
 		return err
@@ -201,7 +203,7 @@ func (k *warming) cuts(ctx context.Context, scope svc.AnalyticsScope) (cuts []cu
 
 // warmDimension counts the values of a dimension on the days that are not cached, the last day first, while the cache
 // has room.
-func (k *warming) warmDimension(ctx context.Context, q svc.BreakdownQuery, cuts []cut) error {
+func (k *warming) warmDimension(ctx context.Context, q analytics.BreakdownQuery, cuts []cut) error {
 	ranks := k.db.ranks
 	v, err := k.db.valuesOf(ctx, q)
 	if err != nil {
@@ -234,14 +236,14 @@ func (k *warming) warmDimension(ctx context.Context, q svc.BreakdownQuery, cuts 
 
 // warmEdges counts the parts of a day at which windows begin, for windows that end now or before the next round. For
 // the current day it counts the day so far.
-func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *cut) error {
+func (k *warming) warmEdges(ctx context.Context, scope analytics.Scope, day *cut) error {
 	if !day.whole {
-		return k.warmEdge(ctx, scope, day, func(*cut, svc.BreakdownQuery) bool { return k.db.todays.Full(k.share) })
+		return k.warmEdge(ctx, scope, day, func(*cut, analytics.BreakdownQuery) bool { return k.db.todays.Full(k.share) })
 	}
 	var problems []error
 	for _, key := range warmedWindows() {
 		for _, now := range []time.Time{k.now, k.now.Add(warmEvery)} {
-			w, _ := svc.ParseWindow(key, now, k.target.Location) // the keys are constants, so there is no error
+			w, _ := domain.ParseWindow(key, now, k.target.Location) // the keys are constants, so there is no error
 			if !w.From.After(time.Unix(day.from, 0)) || !w.From.Before(time.Unix(day.to, 0)) {
 				continue
 			}
@@ -249,7 +251,7 @@ func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *
 			cuts, err := k.cuts(ctx, begin)
 			problems = append(problems, err)
 			for _, c := range cuts {
-				problems = append(problems, k.warmEdge(ctx, begin, &c, func(c *cut, q svc.BreakdownQuery) bool {
+				problems = append(problems, k.warmEdge(ctx, begin, &c, func(c *cut, q analytics.BreakdownQuery) bool {
 					return k.db.rests.Full(k.share) || k.db.rests.Has(c.rankKey(q))
 				}))
 			}
@@ -259,9 +261,9 @@ func (k *warming) warmEdges(ctx context.Context, scope svc.AnalyticsScope, day *
 }
 
 // warmEdge counts a part of a day for every dimension, except where leave reports that it is cached or has no room.
-func (k *warming) warmEdge(ctx context.Context, scope svc.AnalyticsScope, c *cut, leave func(*cut, svc.BreakdownQuery) bool) error {
-	for _, dimension := range svc.Dimensions() {
-		q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension}
+func (k *warming) warmEdge(ctx context.Context, scope analytics.Scope, c *cut, leave func(*cut, analytics.BreakdownQuery) bool) error {
+	for _, dimension := range filter.Dimensions() {
+		q := analytics.BreakdownQuery{Scope: scope, Dimension: dimension}
 		if leave(c, q) {
 			continue
 		}

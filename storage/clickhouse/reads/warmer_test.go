@@ -12,7 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/filter"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/lru"
@@ -56,11 +59,11 @@ func selected(t *testing.T, db *testDB, read func()) int {
 
 // firstReads breaks down every dimension. It compares the rows of each first read with the second read, and with the
 // model.
-func firstReads(t *testing.T, db *testDB, scope svc.AnalyticsScope, rows []svc.EventRow) {
+func firstReads(t *testing.T, db *testDB, scope analytics.Scope, rows []event.Row) {
 	t.Helper()
-	for _, dimension := range svc.Dimensions() {
-		q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: dimension, Limit: 100}
-		var got []svc.BreakdownRow
+	for _, dimension := range filter.Dimensions() {
+		q := analytics.BreakdownQuery{Scope: scope, Dimension: dimension, Limit: 100}
+		var got []analytics.BreakdownRow
 		first := selected(t, db, func() { got = allPages(t, db, q, nil) })
 		again := selected(t, db, func() { allPages(t, db, q, nil) })
 		if first > again {
@@ -83,12 +86,12 @@ func TestWarmerCountsBeforeAnybodyAsks(t *testing.T) {
 	half := len(rows) / 2
 	store(t, db, rows[:half], 500)
 	now := time.Date(2026, 11, 4, 15, 4, 5, 678e6, target.Location)
-	scope := svc.AnalyticsScope{Environment: target.Environment, Window: svc.Window{From: now.AddDate(0, 0, -30), To: now, Location: target.Location}}
+	scope := analytics.Scope{Environment: target.Environment, Window: domain.Window{From: now.AddDate(0, 0, -30), To: now, Location: target.Location}}
 	day, week := scope, scope
-	day.Window.From, day.Window.To = svc.Day.Floor(now.AddDate(0, 0, -20)), svc.Day.Floor(now)
+	day.Window.From, day.Window.To = domain.Day.Floor(now.AddDate(0, 0, -20)), domain.Day.Floor(now)
 	week.Window.From = now.AddDate(0, 0, -7).Add(warmEvery)
 	counted := warmAhead(t, db, target, now, 0)
-	for _, scope := range []svc.AnalyticsScope{scope, day, week} {
+	for _, scope := range []analytics.Scope{scope, day, week} {
 		firstReads(t, db, scope, rows[:half])
 	}
 	again := warmAhead(t, db, target, now, 0)
@@ -100,7 +103,7 @@ func TestWarmerCountsBeforeAnybodyAsks(t *testing.T) {
 		late.Append(&rows[half+i])
 	}
 	insert(t, db, "late", 999, late)
-	q := svc.BreakdownQuery{AnalyticsScope: scope, Dimension: svc.DimPath, Limit: 100}
+	q := analytics.BreakdownQuery{Scope: scope, Dimension: filter.DimPath, Limit: 100}
 	if got, want := allPages(t, db, q, nil), (model{rows}).breakdown(q, nil); !reflect.DeepEqual(got, want) {
 		t.Errorf("before the warmer comes by again:\n got %+v\nwant %+v", got, want)
 	}
@@ -159,9 +162,9 @@ func TestWarmerLeavesRoom(t *testing.T) {
 	db, rows, target := open(t), clickhousetest.Rows(), inBerlin(t)
 	store(t, db, rows, 5000)
 	db.ranks = lru.New[rankKey, []ranked](20_000)
-	day := svc.Day.Floor(rows[0].Event.Ts.In(target.Location))
-	asked := svc.BreakdownQuery{Limit: 100, Dimension: svc.DimPath, AnalyticsScope: svc.AnalyticsScope{
-		Environment: target.Environment, IncludeBots: true, Window: svc.Window{From: day, To: svc.Day.Next(day), Location: target.Location},
+	day := domain.Day.Floor(rows[0].Event.Ts.In(target.Location))
+	asked := analytics.BreakdownQuery{Limit: 100, Dimension: filter.DimPath, Scope: analytics.Scope{
+		Environment: target.Environment, IncludeBots: true, Window: domain.Window{From: day, To: domain.Day.Next(day), Location: target.Location},
 	}}
 	allPages(t, db, asked, nil)
 	held := slices.Collect(keys(db.ranks))
@@ -195,8 +198,8 @@ func TestWarmerGoesByWhatIsAskedFor(t *testing.T) {
 		t.Errorf("before anybody asks: %v", got)
 	}
 	for _, number := range []uint64{2, 3} {
-		scope := svc.AnalyticsScope{Environment: targets[number-1].Environment, Window: svc.Window{From: time.Unix(1_795_000_000, 0), To: time.Unix(1_795_600_000, 0), Location: target.Location, Interval: svc.Day}}
-		if _, err := db.Breakdown(deadline(t), svc.BreakdownQuery{AnalyticsScope: scope, Dimension: svc.DimPath, Limit: 1}, nil); err != nil {
+		scope := analytics.Scope{Environment: targets[number-1].Environment, Window: domain.Window{From: time.Unix(1_795_000_000, 0), To: time.Unix(1_795_600_000, 0), Location: target.Location, Interval: domain.Day}}
+		if _, err := db.Breakdown(deadline(t), analytics.BreakdownQuery{Scope: scope, Dimension: filter.DimPath, Limit: 1}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -236,7 +239,7 @@ func TestWarmerRounds(t *testing.T) {
 		k := &Warmer{
 			Store: db,
 			Targets: func() []Target {
-				return []Target{{Environment: svc.Environment{ID: "a", Number: 1}}, {Environment: svc.Environment{ID: "b", Number: 2}}}
+				return []Target{{Environment: domain.Environment{ID: "a", Number: 1}}, {Environment: domain.Environment{ID: "b", Number: 2}}}
 			},
 			Busy:    func() bool { return time.Now().Before(busy) },
 			Counted: func() { rounds++ },

@@ -5,38 +5,41 @@ import (
 	"regexp"
 	"strings"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/analytics"
+	"svc/domain/filter"
+	"svc/domain/goal"
 	"svc/storage/clickhouse"
 )
 
 // columnOf returns the column of events for a dimension. It is the only source of identifiers that a request can
 // select.
-func columnOf(dimension svc.Dimension) (name string, ok bool) {
+func columnOf(dimension filter.Dimension) (name string, ok bool) {
 	switch dimension {
-	case svc.DimEvent:
+	case filter.DimEvent:
 		return "name", true
-	case svc.DimPath, svc.DimReferrerDomain, svc.DimSource, svc.DimMedium,
-		svc.DimUTMSource, svc.DimUTMMedium, svc.DimUTMCampaign, svc.DimUTMTerm, svc.DimUTMContent,
-		svc.DimCountry, svc.DimRegion, svc.DimCity, svc.DimDevice, svc.DimBrowser, svc.DimOS:
+	case filter.DimPath, filter.DimReferrerDomain, filter.DimSource, filter.DimMedium,
+		filter.DimUTMSource, filter.DimUTMMedium, filter.DimUTMCampaign, filter.DimUTMTerm, filter.DimUTMContent,
+		filter.DimCountry, filter.DimRegion, filter.DimCity, filter.DimDevice, filter.DimBrowser, filter.DimOS:
 		return string(dimension), true
-	case svc.DimEntryPath, svc.DimExitPath, svc.DimSegment:
+	case filter.DimEntryPath, filter.DimExitPath, filter.DimSegment:
 	}
 	return "", false
 }
 
 // where returns the SQL condition of a scope's filters on rows of events.
-func (db *Store) where(ctx context.Context, scope svc.AnalyticsScope) (clickhouse.Clause, error) {
+func (db *Store) where(ctx context.Context, scope analytics.Scope) (clickhouse.Clause, error) {
 	var c clickhouse.Clause
-	for _, filter := range scope.Filters {
-		name, isColumn := columnOf(filter.Dimension)
+	for _, f := range scope.Filters {
+		name, isColumn := columnOf(f.Dimension)
 		switch {
 		case isColumn:
-			c.Equals(name, filter.Value)
-		case filter.Dimension == svc.DimEntryPath:
-			c.Add(db.queries["filter.EntryPath"], "entry_path", filter.Value)
-		case filter.Dimension == svc.DimExitPath:
-			c.Add(db.queries["filter.ExitPath"], "exit_path", filter.Value)
-		case filter.Dimension == svc.DimSegment && scope.Segment != nil:
+			c.Equals(name, f.Value)
+		case f.Dimension == filter.DimEntryPath:
+			c.Add(db.queries["filter.EntryPath"], "entry_path", f.Value)
+		case f.Dimension == filter.DimExitPath:
+			c.Add(db.queries["filter.ExitPath"], "exit_path", f.Value)
+		case f.Dimension == filter.DimSegment && scope.Segment != nil:
 			condition, err := segmentOf(ctx).find(func() (clause, error) {
 				text, args, err := db.persons.EventsOf(ctx, scope.Environment.Number, scope.Segment, scope.AsOf)
 				return clause{text, args}, err
@@ -46,7 +49,7 @@ func (db *Store) where(ctx context.Context, scope svc.AnalyticsScope) (clickhous
 			}
 			c.AddAll(condition.text, condition.args)
 		default:
-			return clickhouse.Clause{}, svc.Invalid(svc.UnknownDimension("filter", string(filter.Dimension)))
+			return clickhouse.Clause{}, domain.Invalid(filter.UnknownDimension("filter", string(f.Dimension)))
 		}
 	}
 	return c, nil
@@ -56,17 +59,17 @@ func (db *Store) where(ctx context.Context, scope svc.AnalyticsScope) (clickhous
 const noPrefix = `[^\s\S]`
 
 // goalArguments returns the values of goals.Match. with_paths is true if any goal is a path.
-func goalArguments(goals []svc.Matcher) clickhouse.Args {
+func goalArguments(goals []goal.Matcher) clickhouse.Args {
 	events, paths, prefixes := []string{}, []string{}, []string{}
-	for _, goal := range goals {
-		prefix, open := goal.Prefix()
+	for _, g := range goals {
+		prefix, open := g.Prefix()
 		switch {
-		case goal.Kind == svc.MatchEvent:
-			events = append(events, goal.Match)
+		case g.Kind == goal.MatchEvent:
+			events = append(events, g.Match)
 		case open:
 			prefixes = append(prefixes, regexp.QuoteMeta(prefix))
 		default:
-			paths = append(paths, goal.Match)
+			paths = append(paths, g.Match)
 		}
 	}
 	pattern := noPrefix

@@ -16,7 +16,9 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
+	domainrevenue "svc/domain/revenue"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/clickhousetest"
@@ -131,15 +133,15 @@ type filled struct {
 	random   *rand.Rand
 	items    int
 	number   uint64
-	erasures []svc.Erasure
-	erased   atomic.Pointer[svc.ErasedVisitors]
+	erasures []person.Erasure
+	erased   atomic.Pointer[person.ErasedVisitors]
 }
 
 func newFilled(t *testing.T, seed uint64) *filled {
 	t.Helper()
 	f := &filled{conn: clickhousetest.Open(t), random: rand.New(rand.NewPCG(seed, 9)), number: 1 << 60}
 	f.blocks = blocksOf(t, f.conn)
-	f.erased.Store(svc.NewErasedVisitors(nil))
+	f.erased.Store(person.NewErasedVisitors(nil))
 	for range 8 {
 		f.store(t, 100, f.blocks)
 	}
@@ -173,8 +175,8 @@ func (f *filled) store(t *testing.T, items int, into *block.Store) {
 // erase erases a customer.
 func (f *filled) erase() {
 	gone := city.CH64([]byte(fmt.Sprint("customer-", f.random.IntN(12))))
-	f.erasures = append(f.erasures, svc.Erasure{EnvironmentNumber: environment, Visitors: []uint64{gone}, At: day(300).Add(time.Duration(f.items) * time.Second), Life: f.random.Uint64()})
-	f.erased.Store(svc.NewErasedVisitors(f.erasures))
+	f.erasures = append(f.erasures, person.Erasure{EnvironmentNumber: environment, Visitors: []uint64{gone}, At: day(300).Add(time.Duration(f.items) * time.Second), Life: f.random.Uint64()})
+	f.erased.Store(person.NewErasedVisitors(f.erasures))
 }
 
 // open returns a store with empty caches.
@@ -208,7 +210,7 @@ func TestAFirstReadingIsCutOff(t *testing.T) {
 			var wg sync.WaitGroup
 			for n := range readers {
 				wg.Go(func() {
-					var ledger *svc.Ledger
+					var ledger *domainrevenue.Ledger
 					if ledger, errs[n] = store.RevenueLedger(clickhousetest.Deadline(t), environment, "USD"); errs[n] == nil {
 						got[n] = said(ledger)
 					}
@@ -217,7 +219,7 @@ func TestAFirstReadingIsCutOff(t *testing.T) {
 			wg.Wait()
 			for n, err := range errs {
 				switch {
-				case err != nil && (cut.left.Load() >= 0 || svc.CodeOf(err) != svc.CodeUnavailable):
+				case err != nil && (cut.left.Load() >= 0 || domain.CodeOf(err) != domain.CodeUnavailable):
 					t.Fatalf("seed %d, reader %d: %v", seed, n, err)
 				case err != nil:
 					failed++
@@ -307,7 +309,7 @@ func TestAFirstReadingTakesLongerThanARead(t *testing.T) {
 		_, err := read(ended)
 		var items, all int
 		if _, scanned := fmt.Sscanf(fmt.Sprint(err), "unavailable: The billing items are being read for the first time since the start: %d of about %d. Ask again.", &items, &all); scanned != nil ||
-			svc.CodeOf(err) != svc.CodeUnavailable || items < known || all != f.items {
+			domain.CodeOf(err) != domain.CodeUnavailable || items < known || all != f.items {
 			t.Fatalf("after %d of %d items: %v", known, f.items, err)
 		}
 		if items > known {
@@ -316,7 +318,7 @@ func TestAFirstReadingTakesLongerThanARead(t *testing.T) {
 		}
 		known = items
 	}
-	if _, err := read(ended); svc.CodeOf(err) != svc.CodeUnavailable {
+	if _, err := read(ended); domain.CodeOf(err) != domain.CodeUnavailable {
 		t.Errorf("who has waited for another reading until there was no time left gets %v", err)
 	}
 	cut.hold.Store(nil)

@@ -8,7 +8,9 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
+	"svc/domain/revenue"
 	"svc/storage/clickhouse"
 )
 
@@ -29,8 +31,8 @@ type kept struct {
 
 	mu     sync.Mutex // guards the following fields
 	key    ledgerKey
-	book   *svc.LedgerBook
-	ledger *svc.Ledger
+	book   *revenue.LedgerBook
+	ledger *revenue.Ledger
 	// blocks has the blocks with items in the book. spans is the state of the store at that time.
 	blocks map[uint64]bool
 	spans  map[uint64]span
@@ -59,7 +61,7 @@ func newKept(key ledgerKey) *kept {
 
 // reset drops all items.
 func (k *kept) reset() {
-	k.book, k.ledger, k.spans, k.load = svc.NewLedgerBook(k.key.currency), nil, nil, loading{}
+	k.book, k.ledger, k.spans, k.load = revenue.NewLedgerBook(k.key.currency), nil, nil, loading{}
 	k.blocks, k.words = map[uint64]bool{}, map[string]string{}
 }
 
@@ -72,17 +74,17 @@ func (k *kept) bytes() int {
 }
 
 // follow updates a ledger to the current state of the store. If the first read takes longer than the caller's time, it
-// returns svc.CodeUnavailable, even if the caller only waited for the read of another caller.
-func (db *Store) follow(ctx context.Context, k *kept, erased *svc.ErasedVisitors) (*svc.Ledger, error) {
+// returns domain.CodeUnavailable, even if the caller only waited for the read of another caller.
+func (db *Store) follow(ctx context.Context, k *kept, erased *person.ErasedVisitors) (*revenue.Ledger, error) {
 	ledger, err := db.bring(ctx, k, erased)
-	if !k.load.ended && svc.CodeOf(err) == svc.CodeQueryTimeout {
-		return nil, svc.Errorf(svc.CodeUnavailable, "The billing items are being read for the first time since the start: %d of about %d. Ask again.", k.load.items, k.load.all)
+	if !k.load.ended && domain.CodeOf(err) == domain.CodeQueryTimeout {
+		return nil, domain.Errorf(domain.CodeUnavailable, "The billing items are being read for the first time since the start: %d of about %d. Ask again.", k.load.items, k.load.all)
 	}
 	return ledger, err
 }
 
 // bring reads the items that came since; the first time it reads all items.
-func (db *Store) bring(ctx context.Context, k *kept, erased *svc.ErasedVisitors) (*svc.Ledger, error) {
+func (db *Store) bring(ctx context.Context, k *kept, erased *person.ErasedVisitors) (*revenue.Ledger, error) {
 	count := erased.Count(k.key.environment)
 	spans, err := db.spans(ctx, k.key.environment)
 	if err != nil {
@@ -128,7 +130,7 @@ func (k *kept) changed(spans map[uint64]span) (numbers []uint64) {
 }
 
 // first reads all items. It continues after the last item of an earlier call.
-func (db *Store) first(ctx context.Context, k *kept, spans map[uint64]span, erased *svc.ErasedVisitors) error {
+func (db *Store) first(ctx context.Context, k *kept, spans map[uint64]span, erased *person.ErasedVisitors) error {
 	if !k.load.begun {
 		blocks, err := db.blocks(ctx, k.key.environment, spanNumbers(spans))
 		if err != nil {
@@ -160,7 +162,7 @@ func spanNumbers(spans map[uint64]span) []uint64 {
 }
 
 // newBlocks applies the items that came since, with all other items of the same subscriptions and payments.
-func (db *Store) newBlocks(ctx context.Context, k *kept, spans map[uint64]span, erased *svc.ErasedVisitors) error {
+func (db *Store) newBlocks(ctx context.Context, k *kept, spans map[uint64]span, erased *person.ErasedVisitors) error {
 	changed := k.changed(spans)
 	if len(changed) == 0 {
 		return nil
@@ -182,7 +184,7 @@ func (db *Store) newBlocks(ctx context.Context, k *kept, spans map[uint64]span, 
 }
 
 // newErasures reads the subscriptions of erased customers again.
-func (db *Store) newErasures(ctx context.Context, k *kept, erased *svc.ErasedVisitors) error {
+func (db *Store) newErasures(ctx context.Context, k *kept, erased *person.ErasedVisitors) error {
 	ids := k.book.Subscribed(func(customer string) bool {
 		return !erased.ErasedAt(k.key.environment, city.CH64([]byte(customer))).IsZero()
 	})
@@ -195,8 +197,8 @@ func (db *Store) newErasures(ctx context.Context, k *kept, erased *svc.ErasedVis
 }
 
 // items applies the items that a query returns by subject. It applies the items of one subject together.
-func (db *Store) items(ctx context.Context, k *kept, query string, args clickhouse.Args, erased *svc.ErasedVisitors) error {
-	chunk := make([]svc.BillingRow, 0, db.chunk)
+func (db *Store) items(ctx context.Context, k *kept, query string, args clickhouse.Args, erased *person.ErasedVisitors) error {
+	chunk := make([]revenue.BillingRow, 0, db.chunk)
 	take := func() {
 		if len(chunk) == 0 {
 			return
@@ -229,17 +231,17 @@ func (db *Store) items(ctx context.Context, k *kept, query string, args clickhou
 }
 
 // scan reads one row.
-func (k *kept) scan(rows driver.Rows) (svc.BillingRow, error) {
-	row := svc.BillingRow{Environment: k.key.environment}
+func (k *kept) scan(rows driver.Rows) (revenue.BillingRow, error) {
+	row := revenue.BillingRow{Environment: k.key.environment}
 	var times, cents []uint64
 	err := rows.Scan(
 		(*string)(&row.Kind), &row.Subject, &row.ID, &row.Ts, &row.ReceivedAt, &row.Seq, &row.Customer, &row.Plan, (*string)(&row.Status),
 		&row.Currency, &row.Cents, &times, &cents, &row.TrialEndMs, &row.EndMs, &row.Target, &row.Rate,
 	)
 	for n := range times {
-		row.Changes = append(row.Changes, svc.BillingChange{AtMs: int64(times[n]), Cents: int64(cents[n])})
+		row.Changes = append(row.Changes, revenue.BillingChange{AtMs: int64(times[n]), Cents: int64(cents[n])})
 	}
-	row.Kind, row.Status = svc.BillingKind(k.word(string(row.Kind))), svc.SubscriptionStatus(k.word(string(row.Status)))
+	row.Kind, row.Status = revenue.BillingKind(k.word(string(row.Kind))), revenue.SubscriptionStatus(k.word(string(row.Status)))
 	row.Plan, row.Currency, row.Target = k.word(row.Plan), k.word(row.Currency), k.word(row.Target)
 	return row, err
 }

@@ -8,7 +8,8 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain/person"
+	"svc/domain/revenue"
 	"svc/storage/clickhouse"
 	"svc/storage/lru"
 )
@@ -23,7 +24,7 @@ const ledgerBytes = 256 << 20
 type Store struct {
 	conn    *clickhouse.Conn
 	queries clickhouse.Queries
-	erased  func() *svc.ErasedVisitors
+	erased  func() *person.ErasedVisitors
 	ledgers *lru.Cache[ledgerKey, *kept]
 	// chunk is the approximate number of items that are applied at a time.
 	chunk int
@@ -39,7 +40,7 @@ type ledgerKey struct {
 }
 
 // New returns the revenue store of a database. erased returns the erased visitors, whose names must no longer appear.
-func New(conn *clickhouse.Conn, erased func() *svc.ErasedVisitors) (*Store, error) {
+func New(conn *clickhouse.Conn, erased func() *person.ErasedVisitors) (*Store, error) {
 	queries, err := clickhouse.LoadQueries(files)
 	if err != nil {
 		return nil, err
@@ -49,12 +50,12 @@ func New(conn *clickhouse.Conn, erased func() *svc.ErasedVisitors) (*Store, erro
 
 // RevenueLedger returns the ledger of an environment in a currency. Without a currency it uses the currency of the
 // first item. The cached ledger is updated with newer items; the first one is computed from all items. If that takes
-// longer than a read may take, the error is svc.CodeUnavailable with the progress, and the next call continues from
+// longer than a read may take, the error is domain.CodeUnavailable with the progress, and the next call continues from
 // there.
-func (db *Store) RevenueLedger(ctx context.Context, environment uint64, currency string) (*svc.Ledger, error) {
+func (db *Store) RevenueLedger(ctx context.Context, environment uint64, currency string) (*revenue.Ledger, error) {
 	key, erased := ledgerKey{environment, currency}, db.erased()
 	name := fmt.Sprintf("ledger %d %s %d", environment, currency, erased.Count(environment))
-	return clickhouse.Share(ctx, db.conn.Of(environment), name, func(ctx context.Context) (*svc.Ledger, error) {
+	return clickhouse.Share(ctx, db.conn.Of(environment), name, func(ctx context.Context) (*revenue.Ledger, error) {
 		of := db.take(key)
 		of.mu.Lock()
 		defer of.mu.Unlock()
@@ -90,11 +91,11 @@ func (db *Store) give(key ledgerKey, of *kept) {
 
 // hideCustomer replaces the customer of a row if that customer was erased after the row arrived. The erasure updates
 // the stored rows later.
-func hideCustomer(row *svc.BillingRow, erased *svc.ErasedVisitors) {
+func hideCustomer(row *revenue.BillingRow, erased *person.ErasedVisitors) {
 	if row.Customer == "" || !erased.Any(row.Environment) {
 		return
 	}
 	if life, gone := erased.ErasedLife(row.Environment, city.CH64([]byte(row.Customer)), row.ReceivedAt.UnixMilli()); gone {
-		row.Customer = svc.ErasedCustomer(life, row.Customer)
+		row.Customer = person.ErasedCustomer(life, row.Customer)
 	}
 }

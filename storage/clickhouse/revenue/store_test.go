@@ -10,7 +10,9 @@ import (
 
 	"github.com/go-faster/city"
 
-	"svc"
+	"svc/domain"
+	"svc/domain/person"
+	domainrevenue "svc/domain/revenue"
 	"svc/storage/clickhouse/block"
 	"svc/storage/clickhouse/clickhousetest"
 	"svc/storage/clickhouse/revenue"
@@ -24,22 +26,22 @@ func day(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).A
 
 // item returns a random billing item that arrives as the n-th one: of a subscription, a payment, a refund or a rate.
 // Its subject may already have items.
-func item(random *rand.Rand, n int) svc.BillingRow {
-	row := svc.BillingRow{
+func item(random *rand.Rand, n int) domainrevenue.BillingRow {
+	row := domainrevenue.BillingRow{
 		Environment: environment, ID: fmt.Sprint("item-", n), Ts: day(random.IntN(300)).Add(time.Duration(n) * time.Second), ReceivedAt: day(300).Add(time.Duration(n) * time.Second),
 		Currency: []string{"USD", "EUR"}[random.IntN(2)], Cents: int64(random.IntN(50)) * 100, Customer: fmt.Sprint("customer-", random.IntN(12)),
 	}
 	switch kind := random.IntN(10); {
 	case kind < 6:
-		row.Kind, row.Subject, row.Plan = svc.BillingSubscription, fmt.Sprint("sub_", random.IntN(30)), "pro"
-		row.Status = []svc.SubscriptionStatus{svc.SubscriptionActive, svc.SubscriptionActive, svc.SubscriptionCanceled}[random.IntN(3)]
+		row.Kind, row.Subject, row.Plan = domainrevenue.BillingSubscription, fmt.Sprint("sub_", random.IntN(30)), "pro"
+		row.Status = []domainrevenue.SubscriptionStatus{domainrevenue.SubscriptionActive, domainrevenue.SubscriptionActive, domainrevenue.SubscriptionCanceled}[random.IntN(3)]
 	case kind < 8:
-		row.Kind, row.Subject = svc.BillingPayment, fmt.Sprint("pay_", random.IntN(60))
+		row.Kind, row.Subject = domainrevenue.BillingPayment, fmt.Sprint("pay_", random.IntN(60))
 	case kind < 9:
-		row.Kind, row.Subject = svc.BillingRefund, fmt.Sprint("re_", random.IntN(20))
+		row.Kind, row.Subject = domainrevenue.BillingRefund, fmt.Sprint("re_", random.IntN(20))
 	default:
-		row.Kind, row.Subject, row.Currency, row.Target, row.Customer, row.Cents = svc.BillingRate, "EUR", "", "USD", "", 0
-		row.Rate = svc.RateUnit + int64(random.IntN(100))*svc.RateUnit/100
+		row.Kind, row.Subject, row.Currency, row.Target, row.Customer, row.Cents = domainrevenue.BillingRate, "EUR", "", "USD", "", 0
+		row.Rate = domainrevenue.RateUnit + int64(random.IntN(100))*domainrevenue.RateUnit/100
 	}
 	return row
 }
@@ -56,8 +58,8 @@ func shown(t *testing.T, store *revenue.Store) string {
 }
 
 // said returns the same text for a given ledger.
-func said(ledger *svc.Ledger) string {
-	window := svc.Window{From: day(0), To: day(365), Interval: svc.Month, Location: time.UTC}
+func said(ledger *domainrevenue.Ledger) string {
+	window := domain.Window{From: day(0), To: day(365), Interval: domain.Month, Location: time.UTC}
 	movements, _ := ledger.Movements(window, day(365), "", nil, 10_000)
 	return fmt.Sprintf("%v %+v %+v", ledger.Any, ledger.Overview(window, day(365)), movements)
 }
@@ -71,10 +73,10 @@ func TestALedgerFollowsTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	random := rand.New(rand.NewPCG(21, 4))
-	var erasures []svc.Erasure
-	erased := svc.NewErasedVisitors(nil)
+	var erasures []person.Erasure
+	erased := person.NewErasedVisitors(nil)
 	open := func() *revenue.Store {
-		store, err := revenue.New(conn, func() *svc.ErasedVisitors { return erased })
+		store, err := revenue.New(conn, func() *person.ErasedVisitors { return erased })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +103,8 @@ func TestALedgerFollowsTheStore(t *testing.T) {
 			clickhousetest.Exec(t, conn, "OPTIMIZE TABLE billing FINAL")
 		case 1:
 			gone := city.CH64([]byte(fmt.Sprint("customer-", random.IntN(12))))
-			erasures = append(erasures, svc.Erasure{EnvironmentNumber: environment, Visitors: []uint64{gone}, At: day(300).Add(time.Duration(items) * time.Second), Life: random.Uint64()})
-			erased = svc.NewErasedVisitors(erasures)
+			erasures = append(erasures, person.Erasure{EnvironmentNumber: environment, Visitors: []uint64{gone}, At: day(300).Add(time.Duration(items) * time.Second), Life: random.Uint64()})
+			erased = person.NewErasedVisitors(erasures)
 		case 2:
 			continue // the next read finds several blocks
 		}

@@ -8,13 +8,13 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
 // Append stores an audit row. The row is durable when Append returns nil. Rows with the same id and time count once; a
 // row without an id gets one.
-func (db *Store) Append(ctx context.Context, row svc.AuditRow) error {
+func (db *Store) Append(ctx context.Context, row domain.AuditRow) error {
 	if row.ID == "" {
 		var id [16]byte
 		_, _ = rand.Read(id[:]) // never fails
@@ -24,7 +24,7 @@ func (db *Store) Append(ctx context.Context, row svc.AuditRow) error {
 }
 
 // AuditRows returns a page of audit rows, newest first, and reports whether more follow.
-func (db *Store) AuditRows(ctx context.Context, q svc.AuditQuery) (rows []svc.AuditRow, more bool, err error) {
+func (db *Store) AuditRows(ctx context.Context, q domain.AuditQuery) (rows []domain.AuditRow, more bool, err error) {
 	instant := func(at *time.Time, otherwise time.Time) time.Time {
 		if at == nil {
 			return otherwise
@@ -49,11 +49,11 @@ func (db *Store) AuditRows(ctx context.Context, q svc.AuditQuery) (rows []svc.Au
 }
 
 // scanAuditRow reads an audit row.
-func scanAuditRow(row driver.Rows) (r svc.AuditRow, err error) {
+func scanAuditRow(row driver.Rows) (r domain.AuditRow, err error) {
 	var at int64
 	var status uint16
 	var kind string
 	err = row.Scan(&at, &r.ID, &r.Org, &r.App, &r.RequestID, &r.Operation, &r.Method, &r.Path, &status, &r.TokenID, &kind, &r.UserID, &r.Detail)
-	r.At, r.Status, r.TokenKind = time.UnixMilli(at).UTC(), int(status), svc.TokenKind(kind)
+	r.At, r.Status, r.TokenKind = time.UnixMilli(at).UTC(), int(status), domain.TokenKind(kind)
 	return r, err
 }

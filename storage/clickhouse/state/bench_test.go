@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -18,7 +18,7 @@ func BenchmarkPut(b *testing.B) {
 			defer func() { b.ReportMetric(float64((clickhousetest.CPU()-used).Microseconds())/float64(i), "cpu-µs/put") }()
 			for b.Loop() {
 				i++
-				if err := db.Put(deadline(b), []svc.Entity{entity("app/1", "goal", "g", 1, i, "{}")}, nil, svc.Trail{}); err != nil {
+				if err := db.Put(deadline(b), []domain.Entity{entity("app/1", "goal", "g", 1, i, "{}")}, nil, domain.Trail{}); err != nil {
 					b.Fatal(err)
 				}
 			}

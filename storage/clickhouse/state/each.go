@@ -6,7 +6,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
 )
 
 // Each calls each with the whole content of the tables, one thing per record, until each returns an error. The content
@@ -36,24 +36,24 @@ func (db *Store) Each(ctx context.Context, each func(r Record) error) error {
 }
 
 func scanEntity(rows driver.Rows) (r Record, err error) {
-	_, err = entityScan(func(e svc.Entity) { r.Entities = []svc.Entity{e} })(rows)
+	_, err = entityScan(func(e domain.Entity) { r.Entities = []domain.Entity{e} })(rows)
 	return r, err
 }
 
 func scanWakeup(rows driver.Rows) (Record, error) {
-	var w svc.Wakeup
+	var w domain.Wakeup
 	var version uint64
 	err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due, &version)
-	return Record{Wakeups: []svc.Wakeup{w}, Version: svc.VersionOf(version)}, err
+	return Record{Wakeups: []domain.Wakeup{w}, Version: domain.VersionOf(version)}, err
 }
 
 func scanLedger(rows driver.Rows) (Record, error) {
 	var org string
 	var sequence, version uint64
-	entity := svc.Entity{Kind: kindEntry}
+	entity := domain.Entity{Kind: kindEntry}
 	err := rows.Scan(&org, &sequence, &version, &entity.Payload)
-	entity.Owner, entity.ID, entity.Version = "ledger/"+org, fmt.Sprint(sequence), svc.VersionOf(version)
-	return Record{Sealed: []svc.Entity{entity}}, err
+	entity.Owner, entity.ID, entity.Version = "ledger/"+org, fmt.Sprint(sequence), domain.VersionOf(version)
+	return Record{Sealed: []domain.Entity{entity}}, err
 }
 
 func scanAudit(rows driver.Rows) (Record, error) {

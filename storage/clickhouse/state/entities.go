@@ -10,7 +10,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
@@ -18,7 +18,7 @@ import (
 // without a due time removes the wake-up of the same name. Wake-ups have the version of their entities, so a call with
 // wake-ups needs an entity. With a journal, only the owner of the partition can write. After an error some or all of it
 // may be stored.
-func (db *Store) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
+func (db *Store) Put(ctx context.Context, entities []domain.Entity, wakeups []domain.Wakeup, trail domain.Trail) error {
 	return db.put(ctx, Record{Key: trail.ID, Entities: entities, Wakeups: wakeups, Audit: trail.Audit, Left: trail.Entries}, false)
 }
 
@@ -29,7 +29,7 @@ type Notes struct{ *Store }
 func (db *Store) Notes() Notes { return Notes{db} }
 
 // Put stores entities and wake-ups like [Store.Put], regardless of the partition's owner.
-func (n Notes) Put(ctx context.Context, entities []svc.Entity, wakeups []svc.Wakeup, trail svc.Trail) error {
+func (n Notes) Put(ctx context.Context, entities []domain.Entity, wakeups []domain.Wakeup, trail domain.Trail) error {
 	return n.put(ctx, Record{Key: trail.ID, Entities: entities, Wakeups: wakeups, Audit: trail.Audit, Left: trail.Entries}, true)
 }
 
@@ -56,7 +56,7 @@ func (db *Store) write(ctx context.Context, r Record, free bool) error {
 
 // Load returns the last version of every entity of an owner. It includes deleted ones, because the next write must have
 // a higher version. Callers that arrive while a load is running share the next query.
-func (db *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
+func (db *Store) Load(ctx context.Context, owner string) ([]domain.Entity, error) {
 	wanted := &ownerLoad{owner: owner}
 	if err := clickhouse.SharedError(db.loads.Commit(ctx, wanted)); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (db *Store) Load(ctx context.Context, owner string) ([]svc.Entity, error) {
 // ownerLoad is one call of Load and its result.
 type ownerLoad struct {
 	owner    string
-	entities []svc.Entity
+	entities []domain.Entity
 }
 
 // loadsAtOnce limits the owners of one query.
@@ -95,8 +95,8 @@ func (db *Store) loadAll(ctx context.Context, loads []*ownerLoad) error {
 
 // load returns the entities of owners, except some kinds. It reads the journal before the table, because records only
 // move from the journal to the table. It reads the table only for owners that the journal does not hold completely.
-func (db *Store) load(ctx context.Context, owners, without []string) (found map[string][]svc.Entity, err error) {
-	waiting := Waiting{Loaded: func(map[string][]svc.Entity) {}}
+func (db *Store) load(ctx context.Context, owners, without []string) (found map[string][]domain.Entity, err error) {
+	waiting := Waiting{Loaded: func(map[string][]domain.Entity) {}}
 	if db.journal != nil {
 		if waiting, err = db.journal.Waiting(ctx, owners, without); err != nil {
 			return nil, err
@@ -108,7 +108,7 @@ func (db *Store) load(ctx context.Context, owners, without []string) (found map[
 			asked = append(asked, owner)
 		}
 	}
-	found = make(map[string][]svc.Entity, len(owners))
+	found = make(map[string][]domain.Entity, len(owners))
 	if len(asked) > 0 {
 		if err := db.loadStored(ctx, asked, without, found); err != nil {
 			waiting.Loaded(nil)
@@ -127,25 +127,27 @@ const tableTime = 3 * time.Second
 
 // loadStored adds the stored entities of owners to found: from the table or, if the store is unavailable, from the
 // journal.
-func (db *Store) loadStored(ctx context.Context, owners, without []string, found map[string][]svc.Entity) error {
+func (db *Store) loadStored(ctx context.Context, owners, without []string, found map[string][]domain.Entity) error {
 	asking, cancel := ctx, func() {}
 	if db.journal != nil {
 		asking, cancel = context.WithTimeout(ctx, tableTime)
 	}
 	defer cancel()
-	read := entityScan(func(entity svc.Entity) { found[entity.Owner] = append(found[entity.Owner], entity) })
+	read := entityScan(func(entity domain.Entity) { found[entity.Owner] = append(found[entity.Owner], entity) })
 	err := db.conn.ReadUnflushed(asking, "loading entities", db.queries["entities.Load"], clickhouse.Args{"owners": owners, "kinds": without}, read)
-	if err == nil || db.journal == nil || ctx.Err() != nil || asking.Err() == nil && svc.CodeOf(err) != svc.CodeUnavailable {
+	if err == nil || db.journal == nil || ctx.Err() != nil || asking.Err() == nil && domain.CodeOf(err) != domain.CodeUnavailable {
 		return err
 	}
-	recalled, failed := db.journal.Recall(ctx, owners, func(e *svc.Entity) bool {
+	recalled, failed := db.journal.Recall(ctx, owners, func(e *domain.Entity) bool {
 		return slices.Contains(owners, e.Owner) && !slices.Contains(without, e.Kind)
 	})
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
 	clear(found)
-	slices.SortFunc(recalled, func(a, b svc.Entity) int { return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(recalled, func(a, b domain.Entity) int {
+		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
+	})
 	for n := range recalled {
 		found[recalled[n].Owner] = append(found[recalled[n].Owner], recalled[n])
 	}
@@ -154,12 +156,12 @@ func (db *Store) loadStored(ctx context.Context, owners, without []string, found
 
 // merged merges the stored entities of an owner, sorted by kind and id, with the ones that wait in the journal, except
 // some kinds. Of each entity it returns the highest version.
-func merged(stored, waiting []svc.Entity, without []string) []svc.Entity {
+func merged(stored, waiting []domain.Entity, without []string) []domain.Entity {
 	for _, entity := range waiting {
 		if slices.Contains(without, entity.Kind) {
 			continue
 		}
-		at, found := slices.BinarySearchFunc(stored, entity, func(a, b svc.Entity) int {
+		at, found := slices.BinarySearchFunc(stored, entity, func(a, b domain.Entity) int {
 			return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.ID, b.ID))
 		})
 		switch {
@@ -174,46 +176,46 @@ func merged(stored, waiting []svc.Entity, without []string) []svc.Entity {
 
 // LoadKind returns the current entities of a kind of all owners, without deleted ones: from the table or, if the store
 // is unavailable, from the journal.
-func (db *Store) LoadKind(ctx context.Context, kind string) ([]svc.Entity, error) {
+func (db *Store) LoadKind(ctx context.Context, kind string) ([]domain.Entity, error) {
 	return db.LoadKinds(ctx, []string{kind})
 }
 
 // LoadKinds is LoadKind for several kinds.
-func (db *Store) LoadKinds(ctx context.Context, kinds []string) ([]svc.Entity, error) {
-	var all []svc.Entity
+func (db *Store) LoadKinds(ctx context.Context, kinds []string) ([]domain.Entity, error) {
+	var all []domain.Entity
 	var err error
 	for _, kind := range kinds {
-		var found []svc.Entity
+		var found []domain.Entity
 		if found, err = db.entities(ctx, db.queries["entities.LoadKind"], clickhouse.Args{"kind": kind}); err != nil {
 			break
 		}
 		all = append(all, found...)
 	}
-	if err == nil || db.journal == nil || svc.CodeOf(err) != svc.CodeUnavailable {
+	if err == nil || db.journal == nil || domain.CodeOf(err) != domain.CodeUnavailable {
 		return all, err
 	}
-	recalled, failed := db.journal.Recall(ctx, nil, func(e *svc.Entity) bool { return slices.Contains(kinds, e.Kind) })
+	recalled, failed := db.journal.Recall(ctx, nil, func(e *domain.Entity) bool { return slices.Contains(kinds, e.Kind) })
 	if failed != nil {
 		return nil, errors.Join(err, failed)
 	}
-	return slices.DeleteFunc(recalled, func(e svc.Entity) bool { return e.Deleted }), nil
+	return slices.DeleteFunc(recalled, func(e domain.Entity) bool { return e.Deleted }), nil
 }
 
-func (db *Store) entities(ctx context.Context, query string, args clickhouse.Args) ([]svc.Entity, error) {
-	var out []svc.Entity
-	err := db.conn.ReadFirst(ctx, "loading entities", query, args, entityScan(func(entity svc.Entity) { out = append(out, entity) }))
+func (db *Store) entities(ctx context.Context, query string, args clickhouse.Args) ([]domain.Entity, error) {
+	var out []domain.Entity
+	err := db.conn.ReadFirst(ctx, "loading entities", query, args, entityScan(func(entity domain.Entity) { out = append(out, entity) }))
 	return out, err
 }
 
 // entityScan passes every row of a query for entities to each.
-func entityScan(each func(svc.Entity)) func(driver.Rows) (bool, error) {
+func entityScan(each func(domain.Entity)) func(driver.Rows) (bool, error) {
 	return func(rows driver.Rows) (bool, error) {
-		var e svc.Entity
+		var e domain.Entity
 		var version uint64
 		if err := rows.Scan(&e.Owner, &e.Kind, &e.ID, &version, &e.Deleted, &e.Payload); err != nil {
 			return false, err
 		}
-		e.Version = svc.VersionOf(version)
+		e.Version = domain.VersionOf(version)
 		each(e)
 		return true, nil
 	}
@@ -221,9 +223,9 @@ func entityScan(each func(svc.Entity)) func(driver.Rows) (bool, error) {
 
 // Wakeups yields all wake-ups in the table, with the versions of their writes. It omits the ones that wait in the
 // journal.
-func (db *Store) Wakeups(ctx context.Context, yield func(w svc.Wakeup, version uint64)) error {
+func (db *Store) Wakeups(ctx context.Context, yield func(w domain.Wakeup, version uint64)) error {
 	return db.conn.ReadUnflushed(ctx, "reading wake-ups", db.queries["wakeups.List"], nil, func(rows driver.Rows) (bool, error) {
-		var w svc.Wakeup
+		var w domain.Wakeup
 		var version uint64
 		if err := rows.Scan(&w.Kind, &w.Identity, &w.Name, &w.Due, &version); err != nil {
 			return false, err
@@ -234,12 +236,12 @@ func (db *Store) Wakeups(ctx context.Context, yield func(w svc.Wakeup, version u
 }
 
 // LoadUnder returns the current entities of a kind of all owners with a name prefix.
-func (db *Store) LoadUnder(ctx context.Context, prefix, kind string) ([]svc.Entity, error) {
+func (db *Store) LoadUnder(ctx context.Context, prefix, kind string) ([]domain.Entity, error) {
 	return db.entities(ctx, db.queries["entities.LoadUnder"], clickhouse.Args{"prefix": prefix, "kind": kind})
 }
 
 // LoadWithout returns the last version of every entity of an owner, except those of some kinds.
-func (db *Store) LoadWithout(ctx context.Context, owner string, kinds ...string) ([]svc.Entity, error) {
+func (db *Store) LoadWithout(ctx context.Context, owner string, kinds ...string) ([]domain.Entity, error) {
 	found, err := db.load(ctx, []string{owner}, kinds)
 	return found[owner], err
 }

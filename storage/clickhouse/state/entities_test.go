@@ -8,25 +8,25 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
-func entity(owner, kind, id string, generation, sequence uint32, payload string) svc.Entity {
-	return svc.Entity{
+func entity(owner, kind, id string, generation, sequence uint32, payload string) domain.Entity {
+	return domain.Entity{
 		Owner: owner, Kind: kind, ID: id, Payload: []byte(payload),
-		Version: svc.Version{Generation: generation, Sequence: sequence},
+		Version: domain.Version{Generation: generation, Sequence: sequence},
 	}
 }
 
-func keep(t *testing.T, db *testDB, wakeups []svc.Wakeup, entities ...svc.Entity) {
+func keep(t *testing.T, db *testDB, wakeups []domain.Wakeup, entities ...domain.Entity) {
 	t.Helper()
-	if err := db.Put(deadline(t), entities, wakeups, svc.Trail{}); err != nil {
+	if err := db.Put(deadline(t), entities, wakeups, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func load(t *testing.T, db *testDB, owner string) []svc.Entity {
+func load(t *testing.T, db *testDB, owner string) []domain.Entity {
 	t.Helper()
 	entities, err := db.Load(deadline(t), owner)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestHighestVersionIsPresent(t *testing.T) {
 	db := open(t)
 	keep(t, db, nil, entity("app/1", "goal", "g", 2, 5, `{"n":2}`), entity("app/1", "funnel", "f", 2, 5, "{}"))
 	keep(t, db, nil, entity("app/1", "goal", "g", 1, 9, `{"n":1}`)) // a write of a former owner
-	want := []svc.Entity{entity("app/1", "funnel", "f", 2, 5, "{}"), entity("app/1", "goal", "g", 2, 5, `{"n":2}`)}
+	want := []domain.Entity{entity("app/1", "funnel", "f", 2, 5, "{}"), entity("app/1", "goal", "g", 2, 5, `{"n":2}`)}
 	if got := load(t, db, "app/1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -86,7 +86,7 @@ func TestPutSharesInserts(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 200 {
 		wait.Go(func() {
-			if err := db.Put(deadline(t), []svc.Entity{entity("app/1", "goal", fmt.Sprint(i), 1, uint32(i), "{}")}, nil, svc.Trail{}); err != nil {
+			if err := db.Put(deadline(t), []domain.Entity{entity("app/1", "goal", fmt.Sprint(i), 1, uint32(i), "{}")}, nil, domain.Trail{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -100,25 +100,25 @@ func TestPutSharesInserts(t *testing.T) {
 func TestWakeups(t *testing.T) {
 	db := open(t)
 	at := func(minute int) time.Time { return time.Date(2026, 11, 20, 12, minute, 0, 0, time.UTC) }
-	wish := func(identity, name string, minute int) svc.Wakeup {
-		return svc.Wakeup{Kind: "monitor", Identity: identity, Name: name, Due: at(minute)}
+	wish := func(identity, name string, minute int) domain.Wakeup {
+		return domain.Wakeup{Kind: "monitor", Identity: identity, Name: name, Due: at(minute)}
 	}
-	keep(t, db, []svc.Wakeup{wish("a", "check", 1), wish("a", "purge", 5), wish("b", "check", 3)}, entity("monitor/a", "m", "", 1, 1, ""))
-	keep(t, db, []svc.Wakeup{wish("a", "check", 2)}, entity("monitor/a", "m", "", 1, 2, ""))
-	keep(t, db, []svc.Wakeup{wish("a", "check", 0)}, entity("monitor/a", "m", "", 1, 1, "")) // older
-	assertWakeups(t, db, map[svc.Wakeup]uint32{wish("a", "check", 2): 2, wish("a", "purge", 5): 1, wish("b", "check", 3): 1})
-	keep(t, db, []svc.Wakeup{{Kind: "monitor", Identity: "a", Name: "check"}}, entity("monitor/a", "m", "", 1, 3, ""))
-	assertWakeups(t, db, map[svc.Wakeup]uint32{wish("a", "purge", 5): 1, wish("b", "check", 3): 1})
-	if err := db.Put(deadline(t), nil, []svc.Wakeup{wish("a", "check", 2)}, svc.Trail{}); err == nil {
+	keep(t, db, []domain.Wakeup{wish("a", "check", 1), wish("a", "purge", 5), wish("b", "check", 3)}, entity("monitor/a", "m", "", 1, 1, ""))
+	keep(t, db, []domain.Wakeup{wish("a", "check", 2)}, entity("monitor/a", "m", "", 1, 2, ""))
+	keep(t, db, []domain.Wakeup{wish("a", "check", 0)}, entity("monitor/a", "m", "", 1, 1, "")) // older
+	assertWakeups(t, db, map[domain.Wakeup]uint32{wish("a", "check", 2): 2, wish("a", "purge", 5): 1, wish("b", "check", 3): 1})
+	keep(t, db, []domain.Wakeup{{Kind: "monitor", Identity: "a", Name: "check"}}, entity("monitor/a", "m", "", 1, 3, ""))
+	assertWakeups(t, db, map[domain.Wakeup]uint32{wish("a", "purge", 5): 1, wish("b", "check", 3): 1})
+	if err := db.Put(deadline(t), nil, []domain.Wakeup{wish("a", "check", 2)}, domain.Trail{}); err == nil {
 		t.Error("wake-ups without an entity were accepted")
 	}
 }
 
 // assertWakeups compares the wake-ups and the sequences of their versions.
-func assertWakeups(t *testing.T, db *testDB, want map[svc.Wakeup]uint32) {
+func assertWakeups(t *testing.T, db *testDB, want map[domain.Wakeup]uint32) {
 	t.Helper()
-	got := map[svc.Wakeup]uint32{}
-	err := db.Wakeups(deadline(t), func(w svc.Wakeup, version uint64) { got[w] = svc.VersionOf(version).Sequence })
+	got := map[domain.Wakeup]uint32{}
+	err := db.Wakeups(deadline(t), func(w domain.Wakeup, version uint64) { got[w] = domain.VersionOf(version).Sequence })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestAudit(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 100 {
 		wait.Go(func() {
-			err := db.Append(deadline(t), svc.AuditRow{
+			err := db.Append(deadline(t), domain.AuditRow{
 				At: time.UnixMilli(1.78e12), Org: "acme", Operation: "goals.create", Status: 201, Detail: fmt.Sprint(i),
 			})
 			if err != nil {
@@ -154,15 +154,15 @@ func TestAuditRowsAreRead(t *testing.T) {
 	db := open(t)
 	at := func(n int) time.Time { return time.UnixMilli(1.78e12).Add(time.Duration(n/2) * time.Second).UTC() }
 	for n := range 10 {
-		row := svc.AuditRow{
+		row := domain.AuditRow{
 			At: at(n), Org: []string{"acme", "globex"}[n%2], App: "web", RequestID: "req_1", Operation: fmt.Sprintf("goals.%d", n%3), Method: "POST", Path: "/x",
-			Status: 201, TokenID: "tok_1", TokenKind: svc.TokenPersonal, UserID: fmt.Sprintf("usr_%d", n%5), Detail: fmt.Sprint(n),
+			Status: 201, TokenID: "tok_1", TokenKind: domain.TokenPersonal, UserID: fmt.Sprintf("usr_%d", n%5), Detail: fmt.Sprint(n),
 		}
 		if err := db.Append(deadline(t), row); err != nil {
 			t.Fatal(err)
 		}
 	}
-	read := func(q svc.AuditQuery) (details []string) {
+	read := func(q domain.AuditQuery) (details []string) {
 		t.Helper()
 		for {
 			page, more, err := db.AuditRows(deadline(t), q)
@@ -184,22 +184,22 @@ func TestAuditRowsAreRead(t *testing.T) {
 	}
 	since, until := at(2), at(6)
 	for name, c := range map[string]struct {
-		query svc.AuditQuery
+		query domain.AuditQuery
 		want  []string
 	}{
-		"an organization's":   {svc.AuditQuery{Org: "acme", Limit: 100}, []string{"8", "6", "4", "2", "0"}},
-		"page by page":        {svc.AuditQuery{Org: "acme", Limit: 2}, []string{"8", "6", "4", "2", "0"}},
-		"of an operation":     {svc.AuditQuery{Operation: "goals.1", Limit: 1}, []string{"7", "4", "1"}},
-		"of a person":         {svc.AuditQuery{UserID: "usr_3", Limit: 1}, []string{"8", "3"}},
-		"of a time":           {svc.AuditQuery{Org: "globex", Since: &since, Until: &until, Limit: 1}, []string{"5", "3"}},
-		"of no application":   {svc.AuditQuery{App: "blog", Limit: 1}, nil},
-		"of an unknown token": {svc.AuditQuery{TokenID: "tok_2", Limit: 1}, nil},
+		"an organization's":   {domain.AuditQuery{Org: "acme", Limit: 100}, []string{"8", "6", "4", "2", "0"}},
+		"page by page":        {domain.AuditQuery{Org: "acme", Limit: 2}, []string{"8", "6", "4", "2", "0"}},
+		"of an operation":     {domain.AuditQuery{Operation: "goals.1", Limit: 1}, []string{"7", "4", "1"}},
+		"of a person":         {domain.AuditQuery{UserID: "usr_3", Limit: 1}, []string{"8", "3"}},
+		"of a time":           {domain.AuditQuery{Org: "globex", Since: &since, Until: &until, Limit: 1}, []string{"5", "3"}},
+		"of no application":   {domain.AuditQuery{App: "blog", Limit: 1}, nil},
+		"of an unknown token": {domain.AuditQuery{TokenID: "tok_2", Limit: 1}, nil},
 	} {
 		if got := read(c.query); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := read(svc.AuditQuery{Limit: 3}); len(got) != 10 {
+	if got := read(domain.AuditQuery{Limit: 3}); len(got) != 10 {
 		t.Errorf("all, three at a time: %v", got)
 	}
 }

@@ -8,24 +8,24 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
 // Record is one write: the changes of an actor, and the trail of the change.
 type Record struct {
 	// Key identifies the audit row and the entries in Left.
-	Key      string       `json:"-"`
-	Entities []svc.Entity `json:",omitempty"`
-	Wakeups  []svc.Wakeup `json:",omitempty"`
+	Key      string          `json:"-"`
+	Entities []domain.Entity `json:",omitempty"`
+	Wakeups  []domain.Wakeup `json:",omitempty"`
 	// Version is the version of wake-ups that come without the entities of their write.
-	Version svc.Version `json:"-"`
+	Version domain.Version `json:"-"`
 	// Sealed has ledger entries that have their places.
-	Sealed []svc.Entity  `json:",omitempty"`
-	Audit  *svc.AuditRow `json:",omitempty"`
+	Sealed []domain.Entity  `json:",omitempty"`
+	Audit  *domain.AuditRow `json:",omitempty"`
 	// Left has ledger entries without a place. They have no table: the journal passes them to the actors of their
 	// ledgers.
-	Left []svc.LedgerEntry `json:",omitempty"`
+	Left []domain.LedgerEntry `json:",omitempty"`
 }
 
 // formerRecord is a record in the journal of earlier versions, which stored ledger entries as entities.
@@ -45,11 +45,11 @@ func (f *formerRecord) record() Record {
 // Waiting has the entities of some owners that a journal has not moved to the table yet.
 type Waiting struct {
 	// Entities has the waiting entities by owner.
-	Entities map[string][]svc.Entity
+	Entities map[string][]domain.Entity
 	// Whole has the owners for which the table has nothing more.
 	Whole map[string]bool
 	// Loaded must be called once with the loaded entities of the other owners, or with nil if there is no result.
-	Loaded func(found map[string][]svc.Entity)
+	Loaded func(found map[string][]domain.Entity)
 }
 
 // Journal accepts writes before they are in the tables.
@@ -62,7 +62,7 @@ type Journal interface {
 	Waiting(ctx context.Context, owners, without []string) (Waiting, error)
 	// Recall returns the last versions of the entities that keep selects, including deleted ones, as of the call. It
 	// covers the given owners, or all owners if owners is nil. It needs no tables, but takes time.
-	Recall(ctx context.Context, owners []string, keep func(e *svc.Entity) bool) ([]svc.Entity, error)
+	Recall(ctx context.Context, owners []string, keep func(e *domain.Entity) bool) ([]domain.Entity, error)
 	// Seal returns once every ledger entry that a change left before the call has its place in its ledger.
 	Seal(ctx context.Context) error
 	// Flush returns once everything that was appended before the call is in its tables.

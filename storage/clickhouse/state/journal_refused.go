@@ -6,7 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
@@ -68,7 +68,7 @@ func (db *Store) refuse(ctx context.Context, refused []refusal) error {
 		return clickhouse.WriteError("storing refused records", err)
 	}
 	for _, one := range refused {
-		db.conn.Skipped(svc.Entity{Kind: "journal", ID: one.key}, one.cause)
+		db.conn.Skipped(domain.Entity{Kind: "journal", ID: one.key}, one.cause)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	client "github.com/ClickHouse/clickhouse-go/v2"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
@@ -21,17 +21,17 @@ func makeFormerJournal(t *testing.T, db *testDB, sequences int) {
 	t.Helper()
 	exec(t, db, "CREATE TABLE journal (key String, record String) ENGINE = EmbeddedRocksDB PRIMARY KEY key")
 	for n := range uint32(sequences) {
-		entry, err := json.Marshal(svc.LedgerEntry{Sequence: uint64(n + 1), Kind: "app.updated"})
+		entry, err := json.Marshal(domain.LedgerEntry{Sequence: uint64(n + 1), Kind: "app.updated"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, r := range []formerRecord{
 			{Record: Record{
-				Entities: []svc.Entity{entity("app/1", "goal", "g", 1, n+1, fmt.Sprintf(`{"n":%d}`, n+1))},
-				Wakeups:  []svc.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(n+1)).UTC()}},
+				Entities: []domain.Entity{entity("app/1", "goal", "g", 1, n+1, fmt.Sprintf(`{"n":%d}`, n+1))},
+				Wakeups:  []domain.Wakeup{{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(n+1)).UTC()}},
 			}},
-			{Record: Record{Entities: []svc.Entity{entity("ledger/acme", "entry", fmt.Sprint(n+1), 1, n+1, string(entry))}}, Ledger: true},
-			{Record: Record{Audit: &svc.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(n + 1)}}},
+			{Record: Record{Entities: []domain.Entity{entity("ledger/acme", "entry", fmt.Sprint(n+1), 1, n+1, string(entry))}}, Ledger: true},
+			{Record: Record{Audit: &domain.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(n + 1)}}},
 		} {
 			encoded, err := json.Marshal(&r)
 			if err != nil {
@@ -47,11 +47,11 @@ func makeFormerJournal(t *testing.T, db *testDB, sequences int) {
 // assertWritten compares the results of reads with the writes of makeFormerJournal and write, up to a sequence.
 func assertWritten(t *testing.T, db *testDB, last uint32) {
 	t.Helper()
-	want := []svc.Entity{entity("app/1", "goal", "g", 1, last, fmt.Sprintf(`{"n":%d}`, last))}
+	want := []domain.Entity{entity("app/1", "goal", "g", 1, last, fmt.Sprintf(`{"n":%d}`, last))}
 	if got := load(t, db, "app/1"); !reflect.DeepEqual(got, want) {
 		t.Errorf("loaded %+v, want %+v", got, want)
 	}
-	assertWakeups(t, db, map[svc.Wakeup]uint32{{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(last)).UTC()}: last})
+	assertWakeups(t, db, map[domain.Wakeup]uint32{{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(last)).UTC()}: last})
 	entries, more, err := db.LedgerEntries(deadline(t), "acme", "", 0, 100)
 	if err != nil || more || len(entries) != int(last) || entries[0].Sequence != uint64(last) {
 		t.Errorf("the ledger has %d entries, want %d, the last one first: %v", len(entries), last, err)
@@ -64,8 +64,8 @@ func assertWritten(t *testing.T, db *testDB, last uint32) {
 // TestTheFormerJournalIsMoved opens a database of an earlier version three times: after a kill before the records were
 // removed, again, and with an invalid record.
 func TestTheFormerJournalIsMoved(t *testing.T) {
-	var skipped []svc.Entity
-	cfg := clickhouse.Config{Database: "former_journal", Skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity) }}
+	var skipped []domain.Entity
+	cfg := clickhouse.Config{Database: "former_journal", Skipped: func(entity domain.Entity, _ error) { skipped = append(skipped, entity) }}
 	db := openWith(t, cfg, Config{})
 	makeFormerJournal(t, db, 2)
 	if _, err := db.moveFormer(deadline(t)); err != nil {
@@ -93,18 +93,18 @@ func TestTheFormerJournalIsMoved(t *testing.T) {
 func write(t testing.TB, db *testDB, sequence uint32) {
 	t.Helper()
 	goal := entity("app/1", "goal", "g", 1, sequence, fmt.Sprintf(`{"n":%d}`, sequence))
-	wish := svc.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(sequence)).UTC()}
-	if err := db.Put(deadline(t), []svc.Entity{goal}, []svc.Wakeup{wish}, svc.Trail{}); err != nil {
+	wish := domain.Wakeup{Kind: "app", Identity: "1", Name: "look", Due: time.UnixMilli(1.78e12 + int64(sequence)).UTC()}
+	if err := db.Put(deadline(t), []domain.Entity{goal}, []domain.Wakeup{wish}, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
-	entry, err := json.Marshal(svc.LedgerEntry{Sequence: uint64(sequence), Kind: "app.updated"})
+	entry, err := json.Marshal(domain.LedgerEntry{Sequence: uint64(sequence), Kind: "app.updated"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Ledger().Put(deadline(t), []svc.Entity{entity("ledger/acme", "entry", fmt.Sprint(sequence), 1, sequence, string(entry))}, nil, svc.Trail{}); err != nil {
+	if err := db.Ledger().Put(deadline(t), []domain.Entity{entity("ledger/acme", "entry", fmt.Sprint(sequence), 1, sequence, string(entry))}, nil, domain.Trail{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Append(deadline(t), svc.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(sequence)}); err != nil {
+	if err := db.Append(deadline(t), domain.AuditRow{At: time.UnixMilli(1.78e12), Org: "acme", Detail: fmt.Sprint(sequence)}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -124,17 +124,17 @@ func (j *waitingJournal) Append(_ context.Context, r Record, free bool) error {
 }
 
 func (j *waitingJournal) Waiting(context.Context, []string, []string) (Waiting, error) {
-	waiting := map[string][]svc.Entity{}
+	waiting := map[string][]domain.Entity{}
 	for _, r := range j.records {
 		for _, entity := range append(r.Entities, r.Sealed...) {
 			waiting[entity.Owner] = append(waiting[entity.Owner], entity)
 		}
 	}
-	return Waiting{Entities: waiting, Loaded: func(map[string][]svc.Entity) {}}, nil
+	return Waiting{Entities: waiting, Loaded: func(map[string][]domain.Entity) {}}, nil
 }
 
 // Recall is not called, because the tables are available.
-func (j *waitingJournal) Recall(context.Context, []string, func(*svc.Entity) bool) ([]svc.Entity, error) {
+func (j *waitingJournal) Recall(context.Context, []string, func(*domain.Entity) bool) ([]domain.Entity, error) {
 	return nil, errors.ErrUnsupported
 }
 
@@ -163,7 +163,7 @@ func TestReadsFindWhatTheJournalHolds(t *testing.T) {
 	}
 	assertWritten(t, db, 1)
 	write(t, db, 2)
-	if err := db.Notes().Put(deadline(t), []svc.Entity{entity("app/2", "note", "n", 1, 1, "{}")}, nil, svc.Trail{}); err != nil || j.free != 3 {
+	if err := db.Notes().Put(deadline(t), []domain.Entity{entity("app/2", "note", "n", 1, 1, "{}")}, nil, domain.Trail{}); err != nil || j.free != 3 {
 		t.Errorf("%d records are free, %v", j.free, err)
 	}
 	if err := db.Flush(deadline(t)); err != nil {
@@ -174,17 +174,17 @@ func TestReadsFindWhatTheJournalHolds(t *testing.T) {
 
 // TestMerged merges the entities of the journal with those of the table.
 func TestMerged(t *testing.T) {
-	at := func(kind, id string, generation, sequence uint32) svc.Entity {
+	at := func(kind, id string, generation, sequence uint32) domain.Entity {
 		return entity("app/1", kind, id, generation, sequence, "{}")
 	}
 	gone := at("goal", "a", 1, 3)
 	gone.Deleted = true
-	for name, c := range map[string]struct{ stored, waiting, want []svc.Entity }{
-		"nothing waits":     {[]svc.Entity{at("goal", "a", 1, 1)}, nil, []svc.Entity{at("goal", "a", 1, 1)}},
-		"nothing is stored": {nil, []svc.Entity{at("goal", "b", 1, 1), at("goal", "a", 1, 2)}, []svc.Entity{at("goal", "a", 1, 2), at("goal", "b", 1, 1)}},
-		"a later version":   {[]svc.Entity{at("goal", "a", 1, 1)}, []svc.Entity{gone, at("goal", "a", 1, 2)}, []svc.Entity{gone}},
-		"an earlier one":    {[]svc.Entity{at("goal", "a", 2, 1)}, []svc.Entity{at("goal", "a", 1, 9)}, []svc.Entity{at("goal", "a", 2, 1)}},
-		"between others":    {[]svc.Entity{at("app", "", 1, 1), at("goal", "b", 1, 1)}, []svc.Entity{at("funnel", "z", 1, 2)}, []svc.Entity{at("app", "", 1, 1), at("funnel", "z", 1, 2), at("goal", "b", 1, 1)}},
+	for name, c := range map[string]struct{ stored, waiting, want []domain.Entity }{
+		"nothing waits":     {[]domain.Entity{at("goal", "a", 1, 1)}, nil, []domain.Entity{at("goal", "a", 1, 1)}},
+		"nothing is stored": {nil, []domain.Entity{at("goal", "b", 1, 1), at("goal", "a", 1, 2)}, []domain.Entity{at("goal", "a", 1, 2), at("goal", "b", 1, 1)}},
+		"a later version":   {[]domain.Entity{at("goal", "a", 1, 1)}, []domain.Entity{gone, at("goal", "a", 1, 2)}, []domain.Entity{gone}},
+		"an earlier one":    {[]domain.Entity{at("goal", "a", 2, 1)}, []domain.Entity{at("goal", "a", 1, 9)}, []domain.Entity{at("goal", "a", 2, 1)}},
+		"between others":    {[]domain.Entity{at("app", "", 1, 1), at("goal", "b", 1, 1)}, []domain.Entity{at("funnel", "z", 1, 2)}, []domain.Entity{at("app", "", 1, 1), at("funnel", "z", 1, 2), at("goal", "b", 1, 1)}},
 	} {
 		if got := merged(c.stored, c.waiting, nil); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
@@ -194,14 +194,14 @@ func TestMerged(t *testing.T) {
 
 // TestBadRecordsAreAlone moves records that their table cannot hold together with valid records.
 func TestBadRecordsAreAlone(t *testing.T) {
-	var skipped []svc.Entity
-	db := openWith(t, clickhouse.Config{Database: "journal_bad", Skipped: func(entity svc.Entity, _ error) { skipped = append(skipped, entity) }}, Config{})
+	var skipped []domain.Entity
+	db := openWith(t, clickhouse.Config{Database: "journal_bad", Skipped: func(entity domain.Entity, _ error) { skipped = append(skipped, entity) }}, Config{})
 	var records []Record
 	for n := range uint32(5) {
 		write(t, db, n+1)
 		records = append(records,
-			Record{Entities: []svc.Entity{entity("app/2", "goal", fmt.Sprint(n), 1, n+1, "{}")}},
-			Record{Sealed: []svc.Entity{entity("ledger/other", "entry", "x", 1, n+1, "no entry")}},
+			Record{Entities: []domain.Entity{entity("app/2", "goal", fmt.Sprint(n), 1, n+1, "{}")}},
+			Record{Sealed: []domain.Entity{entity("ledger/other", "entry", "x", 1, n+1, "no entry")}},
 		)
 	}
 	if err := db.Move(deadline(t), records); err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
@@ -29,7 +29,7 @@ func orgOf(owner string) string {
 const kindEntry = "entry"
 
 // Load returns the last entry of an owner's ledger, if there is one, and the owner's other entities.
-func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err error) {
+func (l Ledger) Load(ctx context.Context, owner string) (out []domain.Entity, err error) {
 	// The tail is read before the table: entries only move from the tail to the table.
 	if out, err = l.db.Load(ctx, owner); err != nil {
 		return nil, err
@@ -37,9 +37,9 @@ func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err e
 	args := clickhouse.Args{"org": orgOf(owner)}
 	err = l.db.conn.ReadUnflushed(ctx, "loading the head of a ledger", l.db.queries["ledger.Last"], args, func(rows driver.Rows) (bool, error) {
 		var sequence, version uint64
-		entity := svc.Entity{Owner: owner, Kind: kindEntry}
+		entity := domain.Entity{Owner: owner, Kind: kindEntry}
 		err := rows.Scan(&sequence, &version, &entity.Payload)
-		entity.ID, entity.Version = fmt.Sprint(sequence), svc.VersionOf(version)
+		entity.ID, entity.Version = fmt.Sprint(sequence), domain.VersionOf(version)
 		out = append(out, entity)
 		return true, err
 	})
@@ -48,7 +48,7 @@ func (l Ledger) Load(ctx context.Context, owner string) (out []svc.Entity, err e
 
 // Put stores entries and other entities of the ledger. All of them are durable when Put returns nil. Ledgers have no
 // wake-ups and no trail.
-func (l Ledger) Put(ctx context.Context, entities []svc.Entity, _ []svc.Wakeup, _ svc.Trail) error {
+func (l Ledger) Put(ctx context.Context, entities []domain.Entity, _ []domain.Wakeup, _ domain.Trail) error {
 	var r Record
 	for _, entity := range entities {
 		if entity.Kind == kindEntry {
@@ -82,7 +82,7 @@ func (db *Store) seal(ctx context.Context) error {
 
 // LedgerEntries returns a page of an organization's ledger, newest first, and reports whether more follow. The page
 // ends before the sequence before; zero means the end of the ledger. An empty kind means all kinds.
-func (db *Store) LedgerEntries(ctx context.Context, org string, kind svc.LedgerKind, before uint64, limit int) (page []svc.LedgerEntry, more bool, err error) {
+func (db *Store) LedgerEntries(ctx context.Context, org string, kind domain.LedgerKind, before uint64, limit int) (page []domain.LedgerEntry, more bool, err error) {
 	if before == 0 {
 		before = math.MaxUint64
 	}
@@ -90,7 +90,7 @@ func (db *Store) LedgerEntries(ctx context.Context, org string, kind svc.LedgerK
 		return nil, false, err
 	}
 	args := clickhouse.Args{"org": org, "kind": string(kind), "before": before, "limit": limit + 1}
-	err = db.readLedger(ctx, "ledger.List", args, func(entry *svc.LedgerEntry) { page = append(page, *entry) })
+	err = db.readLedger(ctx, "ledger.List", args, func(entry *domain.LedgerEntry) { page = append(page, *entry) })
 	if len(page) > limit {
 		return page[:limit], true, err
 	}
@@ -98,7 +98,7 @@ func (db *Store) LedgerEntries(ctx context.Context, org string, kind svc.LedgerK
 }
 
 // CheckLedger checks the whole ledger of an organization.
-func (db *Store) CheckLedger(ctx context.Context, org string) (check svc.LedgerCheck, err error) {
+func (db *Store) CheckLedger(ctx context.Context, org string) (check domain.LedgerCheck, err error) {
 	if err := db.seal(ctx); err != nil {
 		return check, err
 	}
@@ -106,13 +106,13 @@ func (db *Store) CheckLedger(ctx context.Context, org string) (check svc.LedgerC
 	return check, err
 }
 
-func (db *Store) readLedger(ctx context.Context, query string, args clickhouse.Args, each func(entry *svc.LedgerEntry)) error {
+func (db *Store) readLedger(ctx context.Context, query string, args clickhouse.Args, each func(entry *domain.LedgerEntry)) error {
 	return db.conn.ReadFirst(ctx, "reading a ledger", db.queries[query], args, func(rows driver.Rows) (bool, error) {
 		var encoded []byte
 		if err := rows.Scan(&encoded); err != nil {
 			return false, err
 		}
-		var entry svc.LedgerEntry
+		var entry domain.LedgerEntry
 		if err := json.Unmarshal(encoded, &entry); err != nil {
 			return false, fmt.Errorf("decoding an entry of a ledger: %w", err)
 		}

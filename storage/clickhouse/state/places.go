@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"svc"
+	"svc/domain"
 )
 
 // placeFact begins the name of a fact with the shard of an environment. The authoritative copy is in the tables of the
@@ -19,7 +19,7 @@ const placeFact = "moved "
 func (db *Store) NotePlace(ctx context.Context, environment uint64, shard int) error {
 	name, value := placeFact+strconv.FormatUint(environment, 10), strconv.Itoa(shard)
 	shards := db.conn.Shards()
-	for _, on := range []int{db.conn.ShardOf(environment), shard, svc.ShardOf(environment)} { // the last write takes effect
+	for _, on := range []int{db.conn.ShardOf(environment), shard, domain.ShardOf(environment)} { // the last write takes effect
 		if on >= len(shards) {
 			return fmt.Errorf("environment %d lives on shard %d of %d", environment, on, len(shards))
 		}
@@ -48,7 +48,7 @@ func (db *Store) RestorePlaces(ctx context.Context, lost []int) error {
 			if err != nil {
 				return fmt.Errorf("reading where an environment lives: %w", err)
 			}
-			if !slices.Contains(lost, svc.ShardOf(environment)) {
+			if !slices.Contains(lost, domain.ShardOf(environment)) {
 				continue
 			}
 			if err := db.NotePlace(ctx, environment, shard); err != nil {
@@ -82,7 +82,7 @@ func (db *Store) LearnPlaces(ctx context.Context, shard int) error {
 		if err != nil || lives < 0 || lives >= len(shards) {
 			return fmt.Errorf("environment %d lives on shard %q, which is not listed", environment, value)
 		}
-		if svc.ShardOf(environment) == shard {
+		if domain.ShardOf(environment) == shard {
 			db.conn.Place(environment, lives)
 		}
 	}

@@ -7,17 +7,17 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
 // Owned returns the stored entities and wake-ups of the actors of a deleted application or organization, by owner.
-func (db *Store) Owned(ctx context.Context, deletion svc.Deletion) (owned []svc.Owned, err error) {
+func (db *Store) Owned(ctx context.Context, deletion domain.Deletion) (owned []domain.Owned, err error) {
 	args, at := removalArgs(deletion), map[string]int{}
-	of := func(owner string) *svc.Owned {
+	of := func(owner string) *domain.Owned {
 		if _, known := at[owner]; !known {
 			at[owner] = len(owned)
-			owned = append(owned, svc.Owned{Owner: owner})
+			owned = append(owned, domain.Owned{Owner: owner})
 		}
 		return &owned[at[owner]]
 	}
@@ -42,7 +42,7 @@ func (db *Store) Owned(ctx context.Context, deletion svc.Deletion) (owned []svc.
 
 // removalArgs returns the identities, and identity prefixes, of the actors of a deletion. The actors of only an
 // organization are identified by its slug; its applications have separate deletions.
-func removalArgs(deletion svc.Deletion) clickhouse.Args {
+func removalArgs(deletion domain.Deletion) clickhouse.Args {
 	identities, prefixes := []string{deletion.App.Org}, []string{}
 	if deletion.App.App != "" {
 		ref := deletion.App.String()
@@ -60,7 +60,7 @@ const ownersAtOnce = 1000
 
 // RemoveRows removes the rows of a deletion from all tables, and the entities that the owners stored before they were
 // deleted. The ledger and the audit log stay.
-func (db *Store) RemoveRows(ctx context.Context, deletion svc.Deletion, owners []string) error {
+func (db *Store) RemoveRows(ctx context.Context, deletion domain.Deletion, owners []string) error {
 	if err := db.Flush(ctx); err != nil { // otherwise deleted data comes back from the log of state
 		return err
 	}
@@ -75,7 +75,7 @@ func (db *Store) RemoveRows(ctx context.Context, deletion svc.Deletion, owners [
 }
 
 // removeOn is RemoveRows for one shard.
-func (db *Store) removeOn(ctx context.Context, shard *clickhouse.Conn, deletion svc.Deletion, owners []string) error {
+func (db *Store) removeOn(ctx context.Context, shard *clickhouse.Conn, deletion domain.Deletion, owners []string) error {
 	for some := range slices.Chunk(owners, ownersAtOnce) {
 		if err := remove(ctx, shard, db.queries["removals.Entities"], clickhouse.Args{"owners": some}); err != nil {
 			return err

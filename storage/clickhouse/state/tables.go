@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"svc"
+	"svc/domain"
 	"svc/storage/clickhouse"
 )
 
@@ -92,7 +92,7 @@ func (t *tables) writeLedger(ctx context.Context, records []Record) error {
 	for i := range records {
 		for j := range records[i].Sealed {
 			e := &records[i].Sealed[j]
-			var entry svc.LedgerEntry
+			var entry domain.LedgerEntry
 			if err := json.Unmarshal(e.Payload, &entry); err != nil {
 				return fmt.Errorf("decoding an entry of a ledger: %w", clickhouse.RowError(err))
 			}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/analytics"
+	"svc/domain/event"
+	"svc/domain/telemetry"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -39,7 +41,7 @@ func TestMetricCardinality(t *testing.T) {
 	seen(t, conn, 7, "latency", 3, now)
 	seen(t, conn, 7, "forgotten", 9, now.AddDate(0, 0, -8))
 	seen(t, conn, 8, "of.others", 9, now)
-	got, err := store.MetricCardinality(t.Context(), svc.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)})
+	got, err := store.MetricCardinality(t.Context(), telemetry.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +49,7 @@ func TestMetricCardinality(t *testing.T) {
 		t.Fatalf("the answer is %+v", got)
 	}
 	wide, narrow := got.Metrics[0], got.Metrics[1]
-	if wide.Name != "requests" || wide.Series != 3000 || len(wide.Labels) != svc.CardinalityLabels || len(wide.Labels[0].Samples) != svc.CardinalitySamples {
+	if wide.Name != "requests" || wide.Series != 3000 || len(wide.Labels) != telemetry.CardinalityLabels || len(wide.Labels[0].Samples) != telemetry.CardinalitySamples {
 		t.Fatalf("the widest metric is %+v", wide)
 	}
 	var labels []string
@@ -57,7 +59,7 @@ func TestMetricCardinality(t *testing.T) {
 	if want := []string{"id 3000", "path 1000", "host 100", "region 4", "status 2"}; !reflect.DeepEqual(labels, want) {
 		t.Errorf("the labels are %v, not %v", labels, want)
 	}
-	if want := (svc.LabelWidth{Key: "host", DistinctValues: 3, Samples: []string{"0", "1", "2"}}); narrow.Name != "latency" || !reflect.DeepEqual(narrow.Labels[0], want) {
+	if want := (telemetry.LabelWidth{Key: "host", DistinctValues: 3, Samples: []string{"0", "1", "2"}}); narrow.Name != "latency" || !reflect.DeepEqual(narrow.Labels[0], want) {
 		t.Errorf("the narrow metric is %+v", narrow)
 	}
 }
@@ -67,9 +69,9 @@ func TestMetricCardinalitySaysWhatItLeavesOut(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	clickhousetest.Exec(t, conn, fmt.Sprintf(`INSERT INTO metric_seen
-		SELECT 7, concat('m', toString(number)), number, toDateTime64('2026-11-20 11:00:00', 3, 'UTC'), 'counter', '', [], [], '2100-01-01' FROM numbers(%d)`, svc.CardinalityMetrics+1))
-	got, err := store.MetricCardinality(t.Context(), svc.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)})
-	if err != nil || len(got.Metrics) != svc.CardinalityMetrics || got.Series != svc.CardinalityMetrics+1 || !got.Truncated {
+		SELECT 7, concat('m', toString(number)), number, toDateTime64('2026-11-20 11:00:00', 3, 'UTC'), 'counter', '', [], [], '2100-01-01' FROM numbers(%d)`, telemetry.CardinalityMetrics+1))
+	got, err := store.MetricCardinality(t.Context(), telemetry.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)})
+	if err != nil || len(got.Metrics) != telemetry.CardinalityMetrics || got.Series != telemetry.CardinalityMetrics+1 || !got.Truncated {
 		t.Errorf("%d metrics, %d series, truncated %t: %v", len(got.Metrics), got.Series, got.Truncated, err)
 	}
 }
@@ -79,13 +81,13 @@ func TestMetricCardinalitySaysWhatItLeavesOut(t *testing.T) {
 func TestLabelsOfManySeriesAreOfAPart(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	seen(t, conn, 7, "wide", 5*svc.CardinalitySeries/2, now)
+	seen(t, conn, 7, "wide", 5*telemetry.CardinalitySeries/2, now)
 	seen(t, conn, 7, "narrow", 3, now)
-	got, err := store.MetricCardinality(t.Context(), svc.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)})
+	got, err := store.MetricCardinality(t.Context(), telemetry.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)})
 	if err != nil || len(got.Metrics) != 2 || !got.Truncated {
 		t.Fatalf("the answer is %+v: %v", got, err)
 	}
-	const part = 5 * svc.CardinalitySeries / 2 / 3
+	const part = 5 * telemetry.CardinalitySeries / 2 / 3
 	if ids := got.Metrics[0].Labels[0]; ids.Key != "id" || ids.DistinctValues < part*98/100 || ids.DistinctValues > part*102/100 {
 		t.Errorf("of the wide metric %+v counts, about %d are looked at", ids, part)
 	}
@@ -100,20 +102,20 @@ func TestPropertyCardinality(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	happened(t, conn, 7, "signup", `concat('{"plan":"', if(number % 2 = 0, 'pro', 'free'), '","order":', toString(number), '}')`, 200, now)
 	happened(t, conn, 7, "login", `if(number % 2 = 0, '{"order":true,"tags":["a"]}', '{"order":null,"at":{"x":1}}')`, 10, now)
-	happened(t, conn, 7, svc.IdentifyEvent, `'{"ada@example.com":1}'`, 1, now)
+	happened(t, conn, 7, event.IdentifyEvent, `'{"ada@example.com":1}'`, 1, now)
 	happened(t, conn, 8, "signup", `'{"of":"others"}'`, 3, now)
 	happened(t, conn, 7, "signup", `'{"too":"old"}'`, 3, now.AddDate(0, 0, -8))
-	query := svc.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7), Masked: true}
+	query := telemetry.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7), Masked: true}
 	got, err := store.PropertyCardinality(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := svc.PropertyCardinality{Keys: 5, Events: 210, Properties: []svc.PropertyWidth{
-		{Event: "signup", Key: "order", DistinctValues: 200, Types: []svc.PropertyType{svc.PropertyNumber}},
-		{Event: "login", Key: "order", DistinctValues: 2, Types: []svc.PropertyType{svc.PropertyBoolean, svc.PropertyNull}},
-		{Event: "signup", Key: "plan", DistinctValues: 2, Types: []svc.PropertyType{svc.PropertyText}},
-		{Event: "login", Key: "at", DistinctValues: 1, Types: []svc.PropertyType{svc.PropertyObject}},
-		{Event: "login", Key: "tags", DistinctValues: 1, Types: []svc.PropertyType{svc.PropertyArray}},
+	want := telemetry.PropertyCardinality{Keys: 5, Events: 210, Properties: []telemetry.PropertyWidth{
+		{Event: "signup", Key: "order", DistinctValues: 200, Types: []analytics.PropertyType{analytics.PropertyNumber}},
+		{Event: "login", Key: "order", DistinctValues: 2, Types: []analytics.PropertyType{analytics.PropertyBoolean, analytics.PropertyNull}},
+		{Event: "signup", Key: "plan", DistinctValues: 2, Types: []analytics.PropertyType{analytics.PropertyText}},
+		{Event: "login", Key: "at", DistinctValues: 1, Types: []analytics.PropertyType{analytics.PropertyObject}},
+		{Event: "login", Key: "tags", DistinctValues: 1, Types: []analytics.PropertyType{analytics.PropertyArray}},
 	}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("the answer is\n%+v, not\n%+v", got, want)
@@ -128,13 +130,13 @@ func TestPropertyCardinality(t *testing.T) {
 func TestPropertyCardinalityIsBounded(t *testing.T) {
 	store, conn := open(t)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	happened(t, conn, 7, "loop", `concat('{"k', toString(number), '":1}')`, svc.CardinalityEvents+100, now)
-	got, err := store.PropertyCardinality(t.Context(), svc.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)})
+	happened(t, conn, 7, "loop", `concat('{"k', toString(number), '":1}')`, telemetry.CardinalityEvents+100, now)
+	got, err := store.PropertyCardinality(t.Context(), telemetry.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The engine applies the limit per block, so it distinguishes somewhat more keys.
-	if got.Events != svc.CardinalityEvents || got.Keys < svc.CardinalityKeys || got.Keys >= svc.CardinalityEvents || len(got.Properties) != svc.CardinalityProperties || !got.Truncated {
+	if got.Events != telemetry.CardinalityEvents || got.Keys < telemetry.CardinalityKeys || got.Keys >= telemetry.CardinalityEvents || len(got.Properties) != telemetry.CardinalityProperties || !got.Truncated {
 		t.Errorf("%d properties of %d keys in %d events, truncated %t", len(got.Properties), got.Keys, got.Events, got.Truncated)
 	}
 }
@@ -150,7 +152,7 @@ func BenchmarkMetricCardinality(b *testing.B) {
 	var took []time.Duration
 	for b.Loop() {
 		began := time.Now()
-		if got, err := store.MetricCardinality(b.Context(), svc.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)}); err != nil || len(got.Metrics) != 20 {
+		if got, err := store.MetricCardinality(b.Context(), telemetry.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)}); err != nil || len(got.Metrics) != 20 {
 			b.Fatal(got, err)
 		}
 		took = append(took, time.Since(began))
@@ -167,7 +169,7 @@ func BenchmarkPropertyCardinality(b *testing.B) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	happened(b, conn, 7, "order", `concat('{"plan":"pro","order":', toString(number), ',"url":"https://example.com/orders/', toString(number % 500), '","total":', toString(number % 97), ',"first":true}')`, 200_000, now)
 	for b.Loop() {
-		if got, err := store.PropertyCardinality(b.Context(), svc.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)}); err != nil || got.Events != svc.CardinalityEvents {
+		if got, err := store.PropertyCardinality(b.Context(), telemetry.CardinalityQuery{Environment: clickhousetest.Production(), Since: now.AddDate(0, 0, -7)}); err != nil || got.Events != telemetry.CardinalityEvents {
 			b.Fatal(got, err)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
-	"svc"
+	"svc/domain/ingest"
+	"svc/domain/telemetry"
 	"svc/storage/clickhouse"
 )
 
@@ -33,15 +34,15 @@ func New(conn *clickhouse.Conn) (*Store, error) {
 }
 
 // Usage returns the counts of an environment from a UTC day on.
-func (db *Store) Usage(ctx context.Context, environment uint64, since time.Time) ([]svc.UsageCount, error) {
-	var counts []svc.UsageCount
+func (db *Store) Usage(ctx context.Context, environment uint64, since time.Time) ([]ingest.UsageCount, error) {
+	var counts []ingest.UsageCount
 	args := clickhouse.Args{"environment": environment, "since": since.UTC().Format(time.DateOnly)}
 	err := db.conn.Read(ctx, "reading usage", db.queries["usage.Days"], args, func(rows driver.Rows) (bool, error) {
-		one := svc.UsageCount{UsageKey: svc.UsageKey{Environment: environment}}
+		one := ingest.UsageCount{UsageKey: ingest.UsageKey{Environment: environment}}
 		var signal, fate string
 		var day, last time.Time
 		err := rows.Scan(&day, &signal, &fate, &one.Code, &one.Items, &one.Bytes, &last)
-		one.Day, one.Signal, one.Fate, one.Last = svc.DayOf(day.UnixMilli()), svc.Signal(signal), svc.Fate(fate), last.UnixMilli()
+		one.Day, one.Signal, one.Fate, one.Last = ingest.DayOf(day.UnixMilli()), ingest.Signal(signal), ingest.Fate(fate), last.UnixMilli()
 		counts = append(counts, one)
 		return true, err
 	})
@@ -49,8 +50,8 @@ func (db *Store) Usage(ctx context.Context, environment uint64, since time.Time)
 }
 
 // StoredSince returns the number of items that some environments stored since a UTC day, by signal.
-func (db *Store) StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]int64, error) {
-	stored := map[uint64]map[svc.Signal]int64{}
+func (db *Store) StoredSince(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[ingest.Signal]int64, error) {
+	stored := map[uint64]map[ingest.Signal]int64{}
 	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
 		args := clickhouse.Args{"environments": environments, "since": since.UTC().Format(time.DateOnly)}
 		return conn.Read(ctx, "reading what budgets count", db.queries["usage.Stored"], args, func(rows driver.Rows) (bool, error) {
@@ -59,9 +60,9 @@ func (db *Store) StoredSince(ctx context.Context, environments []uint64, since t
 			var items int64
 			err := rows.Scan(&environment, &signal, &items)
 			if stored[environment] == nil {
-				stored[environment] = map[svc.Signal]int64{}
+				stored[environment] = map[ingest.Signal]int64{}
 			}
-			stored[environment][svc.Signal(signal)] = items
+			stored[environment][ingest.Signal(signal)] = items
 			return true, err
 		})
 	})
@@ -69,14 +70,14 @@ func (db *Store) StoredSince(ctx context.Context, environments []uint64, since t
 }
 
 // Pulses returns the arrivals of items of some environments since a UTC day, by signal.
-func (db *Store) Pulses(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[svc.Signal]svc.SignalPulse, error) {
-	pulses := map[uint64]map[svc.Signal]svc.SignalPulse{}
+func (db *Store) Pulses(ctx context.Context, environments []uint64, since time.Time) (map[uint64]map[ingest.Signal]telemetry.SignalPulse, error) {
+	pulses := map[uint64]map[ingest.Signal]telemetry.SignalPulse{}
 	err := clickhouse.Split(db.conn, environments, clickhouse.Environment, func(conn *clickhouse.Conn, environments []uint64) error {
 		args := clickhouse.Args{"environments": environments, "since": since.UTC().Format(time.DateOnly)}
 		return conn.Read(ctx, "reading when items arrived", db.queries["usage.Pulses"], args, func(rows driver.Rows) (bool, error) {
 			var environment, minutes uint64
 			var signal string
-			var pulse svc.SignalPulse
+			var pulse telemetry.SignalPulse
 			var pauses []int32
 			err := rows.Scan(&environment, &signal, &pulse.First, &pulse.Last, &minutes, &pauses)
 			pulse.Minutes = int(minutes)
@@ -84,9 +85,9 @@ func (db *Store) Pulses(ctx context.Context, environments []uint64, since time.T
 				*[]*time.Duration{&pulse.Longest, &pulse.Second}[n] = time.Duration(pause) * time.Minute
 			}
 			if pulses[environment] == nil {
-				pulses[environment] = map[svc.Signal]svc.SignalPulse{}
+				pulses[environment] = map[ingest.Signal]telemetry.SignalPulse{}
 			}
-			pulses[environment][svc.Signal(signal)] = pulse
+			pulses[environment][ingest.Signal(signal)] = pulse
 			return true, err
 		})
 	})

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/ingest"
 	"svc/storage/clickhouse"
 	"svc/storage/clickhouse/clickhousetest"
 )
@@ -32,16 +32,16 @@ func TestUsageAddsUpWhatIsNotMerged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	days := svc.NewUsageDays(now, svc.UsageDays)
-	svc.AddUsage(days, counts)
+	days := ingest.NewUsageDays(now, ingest.UsageDays)
+	ingest.AddUsage(days, counts)
 	for n := range days {
-		for _, signal := range svc.Signals() {
+		for _, signal := range ingest.Signals() {
 			want := int64(0)
 			if n >= len(days)-10 {
 				want = 4
 			}
 			got := days[n].Signals[signal]
-			if got.Stored != want || got.Duplicates != want || got.Dropped[svc.FateInvalid] != 4*want || got.Received() != 6*want || got.Bytes != 600*want {
+			if got.Stored != want || got.Duplicates != want || got.Dropped[ingest.FateInvalid] != 4*want || got.Received() != 6*want || got.Bytes != 600*want {
 				t.Errorf("%s of %s: %+v", signal, days[n].Date, got)
 			}
 		}

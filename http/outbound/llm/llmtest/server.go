@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"svc"
+	"svc/domain/conversation"
 )
 
 // Round is a model's answer to one request.
 type Round struct {
 	Text  []string
-	Calls []svc.ToolCall
+	Calls []conversation.ToolCall
 	// Status refuses the request with this status, if it is not zero.
 	Status int
 	// Cut ends the connection at this point; empty means never.
@@ -26,7 +26,7 @@ type Round struct {
 	// Break sends an error after the text, like a provider that fails in the middle of an answer.
 	Break bool
 	// Short ends the answer before its end; its calls are then streamed in part.
-	Short svc.ShortAnswer
+	Short conversation.ShortAnswer
 	// Wait delays the rest of the answer after its first text until it is closed.
 	Wait <-chan struct{}
 	// Pace is the time that the model waits before every further text.
@@ -66,7 +66,7 @@ type Server struct {
 }
 
 // Serve runs a scripted model of a family until the test ends.
-func Serve(t testing.TB, family svc.AIProvider, script Script) *Server {
+func Serve(t testing.TB, family conversation.AIProvider, script Script) *Server {
 	t.Helper()
 	s := New(family, script)
 	server := httptest.NewServer(s)
@@ -76,9 +76,9 @@ func Serve(t testing.TB, family svc.AIProvider, script Script) *Server {
 }
 
 // New returns a scripted model of a family without a listener.
-func New(family svc.AIProvider, script Script) *Server {
-	write := map[svc.AIProvider]func(*out, Round){
-		svc.ProviderOpenAI: writeOpenAI, svc.ProviderAnthropic: writeAnthropic, svc.ProviderGemini: writeGemini,
+func New(family conversation.AIProvider, script Script) *Server {
+	write := map[conversation.AIProvider]func(*out, Round){
+		conversation.ProviderOpenAI: writeOpenAI, conversation.ProviderAnthropic: writeAnthropic, conversation.ProviderGemini: writeGemini,
 	}[family]
 	return &Server{script: script, write: write}
 }
@@ -181,7 +181,7 @@ func (o *out) texts(round Round, write func(string)) bool {
 }
 
 // halves writes the input of a call in two parts; a script may cut it between them.
-func halves(round *Round, call *svc.ToolCall, write func(part string)) {
+func halves(round *Round, call *conversation.ToolCall, write func(part string)) {
 	half := len(call.Input) / 2
 	write(string(call.Input[:half]))
 	if round.Cut == InTheCall {
@@ -218,9 +218,9 @@ func writeOpenAI(o *out, round Round) {
 		})
 	}
 	switch round.Short {
-	case svc.ShortFiltered:
+	case conversation.ShortFiltered:
 		finish = "content_filter"
-	case svc.ShortFull:
+	case conversation.ShortFull:
 		finish = "length"
 	}
 	chunk(object{}, finish)
@@ -264,9 +264,9 @@ func writeAnthropic(o *out, round Round) {
 		index++
 	}
 	switch round.Short {
-	case svc.ShortFiltered:
+	case conversation.ShortFiltered:
 		stop = "refusal"
-	case svc.ShortFull:
+	case conversation.ShortFull:
 		stop = "max_tokens"
 	}
 	o.event("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": stop, "stop_sequence": nil}, "usage": object{"output_tokens": outputTokens}})
@@ -308,9 +308,9 @@ func writeGemini(o *out, round Round) {
 	}
 	finish := "STOP"
 	switch round.Short {
-	case svc.ShortFiltered:
+	case conversation.ShortFiltered:
 		finish = "SAFETY"
-	case svc.ShortFull:
+	case conversation.ShortFull:
 		finish = "MAX_TOKENS"
 	}
 	element(object{"text": ""}, finish)

@@ -1,4 +1,4 @@
--- The bins of a slot's observations (svc.SketchKey), with the number in each bin, the lowest and the highest. Part of
+-- The bins of a slot's observations (metric.SketchKey), with the number in each bin, the lowest and the highest. Part of
 -- alerts.PointSlots.
 sumMap($(alerts.Keys), if(empty(t.values), [t.count], t.weights)) AS counted,
     minMap($(alerts.Keys), if(empty(t.values), [t.sum], t.values)) AS lows,

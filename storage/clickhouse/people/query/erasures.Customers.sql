@@ -1,5 +1,5 @@
 -- Replaces the customer ids of an erasure in billing items that arrived before it. Each id becomes a distinct text, so
--- sums do not change. The text is that of svc.ErasedCustomer. If repeated, the statement finds nothing. Key:
+-- sums do not change. The text is that of person.ErasedCustomer. If repeated, the statement finds nothing. Key:
 -- environment; a part without such an item stays unchanged.
 ALTER TABLE billing
     UPDATE customer = concat('erased_', substring(lower(hex(SHA256(concat(toString({life:UInt64}), ':', customer)))), 1, 16))

@@ -1,0 +1,2 @@
+// Package alert defines alert rules, incidents, silences, channels and notices.
+package alert

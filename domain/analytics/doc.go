@@ -1,0 +1,2 @@
+// Package analytics defines the questions of analytics and their answers.
+package analytics

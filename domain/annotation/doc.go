@@ -1,0 +1,2 @@
+// Package annotation defines notes on the time axis of charts.
+package annotation

@@ -1,0 +1,2 @@
+// Package campaign defines campaigns by e-mail.
+package campaign

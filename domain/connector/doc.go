@@ -1,0 +1,2 @@
+// Package connector defines the handler that a tenant connects.
+package connector

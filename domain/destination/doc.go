@@ -1,0 +1,2 @@
+// Package destination defines destinations of conversions.
+package destination

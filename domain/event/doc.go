@@ -1,0 +1,2 @@
+// Package event defines an enriched event, its origin and its session.
+package event

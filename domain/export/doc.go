@@ -1,0 +1,2 @@
+// Package export defines exports of events and people.
+package export

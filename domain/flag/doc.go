@@ -1,0 +1,2 @@
+// Package flag defines feature flags and their evaluation.
+package flag

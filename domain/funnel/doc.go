@@ -1,0 +1,2 @@
+// Package funnel defines funnels and how they are counted.
+package funnel

@@ -1,0 +1,2 @@
+// Package goal defines goals of an application.
+package goal

@@ -1,0 +1,2 @@
+// Package issue defines groups of occurrences and their states.
+package issue

@@ -1,0 +1,2 @@
+// Package metric defines measurements, sketches and histograms.
+package metric

@@ -1,0 +1,2 @@
+// Package monitor defines checks of addresses and their history.
+package monitor

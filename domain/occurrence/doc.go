@@ -1,0 +1,2 @@
+// Package occurrence defines one error that was sent: stack, cause, fingerprint.
+package occurrence

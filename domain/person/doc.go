@@ -1,0 +1,2 @@
+// Package person defines people, their links, states and timelines.
+package person

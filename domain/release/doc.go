@@ -1,0 +1,2 @@
+// Package release defines releases of an application and their versions.
+package release

@@ -1,0 +1,2 @@
+// Package report defines e-mail reports.
+package report

@@ -1,0 +1,2 @@
+// Package revenue defines subscriptions, payments, currencies and the ledger of movements.
+package revenue

@@ -1,0 +1,2 @@
+// Package segment defines segments, their definitions and the lifecycle stages.
+package segment

@@ -1,0 +1,2 @@
+// Package share defines the public page of an application.
+package share

@@ -1,0 +1,2 @@
+// Package signin defines invitations and sign-in links.
+package signin
