@@ -196,7 +196,7 @@ func TestEverythingWorksAfterEachChange(t *testing.T) {
 	env, dir := stores(), t.TempDir()
 	c := &workshop{server: startServer(t, dir, env), values: map[string]any{}}
 	c.session = c.server.session()
-	rows := slices.Concat([]changeable{destinationRow(t)}, alertingRows(t), analyticsRows(t), accessRows(t), outgoingRows(t))
+	rows := slices.Concat([]changeable{destinationRow(t)}, alertingRows(t), analyticsRows(t), accessRows(t), tokenRows(t), outgoingRows(t))
 	c.eachChange(t, rows)
 	works := func(c *workshop, row *changeable) { row.works(c) }
 
