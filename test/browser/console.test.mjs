@@ -454,9 +454,13 @@ describe("who has a new application", () => {
     assert.equal(await page.getByLabel("Time zone").inputValue(), "Europe/Lisbon");
     await page.getByLabel("Feature flags").check();
     await page.getByLabel("Revenue").uncheck();
+    await page.getByLabel("Additional personal fields").fill("badge\n\n ward ");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Flags" }).waitFor();
     assert.ok(!(await links()).includes("Revenue"));
+    await page.getByRole("link", { name: "Overview" }).first().click();
+    await page.getByRole("link", { name: "Settings" }).click();
+    assert.equal(await page.getByLabel("Additional personal fields").inputValue(), "badge\nward");
   });
 });
 

@@ -1,1 +1,0 @@
-import{f as t}from"./chunk-N6HWOHJH.js";import{b as n}from"./chunk-EYDJCR2S.js";import{u as r,v as e}from"./chunk-LOMFBWCP.js";function u({page:o,query:p}){let{place:s}=n();return r("p",{class:"crumb",children:r("a",{href:t(s,o,"",p),children:[r("span",{"aria-hidden":"true",children:"← "}),e.pages[o]]})})}export{u as a};

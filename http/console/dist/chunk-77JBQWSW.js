@@ -1,0 +1,1 @@
+import{f as t}from"./chunk-ZL4NTNWK.js";import{b as n}from"./chunk-5VKR4Z5C.js";import{u as r,v as e}from"./chunk-KCS6WUVX.js";function u({page:o,query:p}){let{place:s}=n();return r("p",{class:"crumb",children:r("a",{href:t(s,o,"",p),children:[r("span",{"aria-hidden":"true",children:"← "}),e.pages[o]]})})}export{u as a};

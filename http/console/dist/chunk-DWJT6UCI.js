@@ -1,1 +1,0 @@
-import{e as s}from"./chunk-2DEMIUSX.js";import{u as n}from"./chunk-LOMFBWCP.js";function r({value:a,upIsGood:o=!0}){if(a===null)return n("span",{class:"was",children:"–"});let t=Math.abs(a)<.05;return n("span",{class:t?"was":a>0===o?"good":"bad",children:s(a)})}export{r as a};

@@ -1,0 +1,1 @@
+import{u as r}from"./chunk-KCS6WUVX.js";function i({title:t,children:e}){return r("main",{class:"door",children:r("section",{class:"card",children:[r("svg",{class:"mark",viewBox:"0 0 16 16","aria-hidden":"true",children:[r("rect",{width:"16",height:"16",rx:"4"}),r("path",{d:"M3 11l3-4 3 2 4-5"})]}),r("h1",{children:t}),e]})})}export{i as a};

@@ -1,0 +1,1 @@
+import{n as t}from"./chunk-2DEMIUSX.js";import{v as o}from"./chunk-KCS6WUVX.js";function e(r,n){return n===""?o.overview.unknown:r==="country"?t(n):n}function c(r){let n=r.indexOf(":"),i=r.slice(0,n);return(o.overview.dimensions[i]??i)+": "+e(i,r.slice(n+1))}export{e as a,c as b};

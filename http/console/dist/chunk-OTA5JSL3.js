@@ -1,0 +1,1 @@
+import{u as r}from"./chunk-KCS6WUVX.js";function s({numbers:t,label:n}){let o=Math.max(1,...t),a=4,e=2,h=20;return r("svg",{class:"spark",width:t.length*(a+e),height:h,role:"img","aria-label":n,children:t.map((g,l)=>{let i=g===0?1:Math.max(2,Math.round(g/o*h));return r("rect",{x:l*(a+e),y:h-i,width:a,height:i,rx:1},l)})})}export{s as a};

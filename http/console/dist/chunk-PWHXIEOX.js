@@ -1,0 +1,1 @@
+import{u as t}from"./chunk-KCS6WUVX.js";function i({title:p,hint:n,children:e}){return t("div",{class:"empty",children:[t("p",{class:"strong",children:p}),n&&t("p",{class:"quiet",children:n}),e]})}export{i as a};

@@ -1,1 +1,0 @@
-import{u as d}from"./chunk-LOMFBWCP.js";function r({of:i}){let o=Object.entries(i).filter(([,t])=>t!=null&&t!=="");return d("dl",{class:"facts",children:o.map(([t,n])=>d("div",{children:[d("dt",{children:t}),d("dd",{children:typeof n=="object"?JSON.stringify(n):String(n)})]},t))})}export{r as a};
