@@ -62,7 +62,31 @@ func TestOpenAPIDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "openapi.golden.json", append(body, '\n'))
+	golden(t, "openapi.golden.json", append(joined(body), '\n'))
+}
+
+// joined writes an indented document with one line for each operation and each component, so that a difference names the
+// operation and the file stays small.
+func joined(indented []byte) []byte {
+	const depth = 3 // the depth of operations and components
+	var out []byte
+	for line := range bytes.Lines(indented) {
+		text := bytes.TrimSpace(line)
+		level := (len(bytes.TrimRight(line, "\n")) - len(text)) / 2
+		closes := level == depth && (text[0] == '}' || text[0] == ']')
+		switch {
+		case len(out) == 0:
+		case level > depth || closes:
+			if bytes.HasSuffix(out, []byte(",")) {
+				out = append(out, ' ')
+			}
+		default:
+			out = append(out, '\n')
+			out = append(out, bytes.Repeat([]byte(" "), level)...)
+		}
+		out = append(out, text...)
+	}
+	return out
 }
 
 // wholeTable returns every row that the OpenAPI document describes.
