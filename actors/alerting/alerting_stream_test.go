@@ -429,8 +429,8 @@ func TestTheRulebookKnowsTheNewestRules(t *testing.T) {
 		t.Error("nobody hurries for an issue that may be new")
 	}
 	book.Publish(version(3), app, nil)
-	if got := saw(b); len(got) != 0 || len(book.take()) != 0 || book.count.Load() != 0 {
-		t.Errorf("counted %v, %d environments are known, after the rules are gone", got, book.count.Load())
+	if got := saw(b); len(got) != 0 || len(book.take()) != 0 || book.sets.Len() != 0 {
+		t.Errorf("counted %v, %d environments are known, after the rules are gone", got, book.sets.Len())
 	}
 }
 

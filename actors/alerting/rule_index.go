@@ -15,22 +15,14 @@ import (
 // and whether rules wait for new issues. It is read for every row without a lock. The alerting actors replace it when
 // their rules change. An environment without such rules costs one look-up in a map; a node without any costs nothing.
 type RuleIndex struct {
-	sets  sync.Map // the number of an environment → *ruleset
-	count atomic.Int64
+	sets grain.Snapshot[domain.AppRef, uint64, *envRules] // by the number of the environment
 
-	mu    sync.Mutex
-	ofApp map[domain.AppRef]indexedRules
+	mu sync.Mutex
 	// touched lists the sets with changes to report; wake holds a token while there are any.
 	touched []*envRules
 	wake    chan struct{}
 
 	missed missedApps
-}
-
-// indexedRules holds the index entries of one application's rules.
-type indexedRules struct {
-	version      domain.Version
-	environments []uint64
 }
 
 // envRules selects the rows of the stream that the rules of one environment need. The rules in it
@@ -58,19 +50,18 @@ type pointCounter struct {
 
 // NewRuleIndex returns an empty snapshot.
 func NewRuleIndex() *RuleIndex {
-	return &RuleIndex{ofApp: map[domain.AppRef]indexedRules{}, wake: make(chan struct{}, 1)}
+	return &RuleIndex{wake: make(chan struct{}, 1)}
 }
 
 // any reports whether any rule counts in the stream.
-func (b *RuleIndex) any() bool { return b != nil && b.count.Load() > 0 }
+func (b *RuleIndex) any() bool { return b != nil && b.sets.Len() > 0 }
 
 // find returns the rules of an environment, or nil.
 func (b *RuleIndex) find(environment uint64) *envRules {
 	if !b.any() {
 		return nil
 	}
-	found, _ := b.sets.Load(environment)
-	set, _ := found.(*envRules)
+	set, _ := b.sets.Find(environment)
 	return set
 }
 
@@ -112,23 +103,7 @@ func (b *RuleIndex) Publish(version domain.Version, app domain.AppRef, rules []a
 		}
 		set.want(rule)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if version.Number() < b.ofApp[app].version.Number() {
-		return
-	}
-	next := indexedRules{version: version}
-	for environment, set := range sets {
-		b.sets.Store(environment, set)
-		next.environments = append(next.environments, environment)
-	}
-	for _, environment := range b.ofApp[app].environments {
-		if sets[environment] == nil {
-			b.sets.Delete(environment)
-		}
-	}
-	b.count.Add(int64(len(next.environments) - len(b.ofApp[app].environments)))
-	b.ofApp[app] = next
+	b.sets.Replace(version, app, sets)
 }
 
 // want adds the counters of one rule.

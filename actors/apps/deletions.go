@@ -2,7 +2,6 @@ package apps
 
 import (
 	"slices"
-	"sync"
 
 	"svc/actors/grain"
 	"svc/actors/identity"
@@ -11,22 +10,19 @@ import (
 
 // Deletions is this node's snapshot of deletions with rows that may still be stored. NewDeletions makes one.
 type Deletions struct {
-	mu   sync.Mutex
-	open map[domain.AppRef]domain.Deletion // guarded by mu
+	deletions grain.Snapshot[domain.AppRef, domain.AppRef, domain.Deletion]
 	// heard holds a token if there is a new deletion.
 	heard chan struct{}
 }
 
 // NewDeletions returns an empty snapshot.
 func NewDeletions() *Deletions {
-	return &Deletions{open: map[domain.AppRef]domain.Deletion{}, heard: make(chan struct{}, 1)}
+	return &Deletions{heard: make(chan struct{}, 1)}
 }
 
 // Open returns the deletions with a pass to come, the oldest first.
 func (d *Deletions) Open() (open []domain.Deletion) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, one := range d.open {
+	for _, one := range d.deletions.All() {
 		open = append(open, one)
 	}
 	slices.SortFunc(open, func(a, b domain.Deletion) int { return a.At.Compare(b.At) })
@@ -38,8 +34,6 @@ func (d *Deletions) EntityKinds() []string { return []string{"app", "organizatio
 
 // PublishEntities publishes the deletions in the entities of one organization.
 func (d *Deletions) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, entity := range entities {
 		if entity.Deleted {
 			continue
@@ -48,9 +42,9 @@ func (d *Deletions) PublishEntities(entities []domain.Entity, skipped grain.Skip
 		switch {
 		case deletion == nil:
 		case deletion.Passes >= domain.DeletionPasses:
-			delete(d.open, deletion.App)
+			d.deletions.Replace(entity.Version, deletion.App, nil)
 		default:
-			d.open[deletion.App] = *deletion
+			d.deletions.Replace(entity.Version, deletion.App, map[domain.AppRef]domain.Deletion{deletion.App: *deletion})
 			select {
 			case d.heard <- struct{}{}:
 			default:

@@ -19,10 +19,9 @@ func KeysOf(c *Collectors) map[[32]byte]domain.Collector {
 // LinksOf returns all links of shares.
 func LinksOf(s *Shares) []string {
 	var found []string
-	s.byLink.Range(func(link, _ any) bool {
-		found = append(found, link.(string))
-		return true
-	})
+	for link := range s.pages.All() {
+		found = append(found, link)
+	}
 	slices.Sort(found)
 	return found
 }

@@ -1,58 +1,34 @@
 package apps
 
 import (
-	"slices"
-	"sync"
-
 	"svc/actors/grain"
 	"svc/actors/identity"
 	"svc/domain"
 	"svc/domain/share"
 )
 
-// Shares is this node's snapshot of every published page by its links. Requests of the public read it without a lock,
-// and the application actors replace its entries when they change.
+// Shares is this node's snapshot of every published page by its links: the share's id, or org/app. Requests of the
+// public read it without a lock, and the application actors replace its entries when they change.
 type Shares struct {
-	byLink sync.Map // a share's id, or org/app → *share.PublicShare
-
-	mu    sync.Mutex
-	ofApp map[domain.AppRef]linked
-}
-
-// linked holds the latest entry of one application's page.
-type linked struct {
-	version domain.Version
-	links   []string
+	pages grain.Snapshot[domain.AppRef, string, *share.PublicShare]
 }
 
 // NewShares returns an empty snapshot.
-func NewShares() *Shares { return &Shares{ofApp: map[domain.AppRef]linked{}} }
+func NewShares() *Shares { return &Shares{} }
 
 // Share returns the page of a link, nil if no page is published there.
 func (s *Shares) Share(link string) *share.PublicShare {
-	found, _ := s.byLink.Load(link)
-	share, _ := found.(*share.PublicShare)
-	return share
+	found, _ := s.pages.Find(link)
+	return found
 }
 
 // Publish replaces the entry of one application's page, unless a later version is known.
 func (s *Shares) Publish(version domain.Version, app domain.Application, sh share.Share) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ref := app.Ref()
-	if version.Number() < s.ofApp[ref].version.Number() {
-		return
+	pages := map[string]*share.PublicShare{}
+	for _, link := range sh.Links(app.Ref()) {
+		pages[link] = &share.PublicShare{App: app, Share: sh}
 	}
-	links := sh.Links(ref)
-	for _, old := range s.ofApp[ref].links {
-		if !slices.Contains(links, old) {
-			s.byLink.Delete(old)
-		}
-	}
-	for _, link := range links {
-		s.byLink.Store(link, &share.PublicShare{App: app, Share: sh})
-	}
-	s.ofApp[ref] = linked{version, links}
+	s.pages.Replace(version, app.Ref(), pages)
 }
 
 // EntityKinds returns the kinds of the entities that the snapshot is made of.

@@ -1,8 +1,6 @@
 package billing
 
 import (
-	"sync"
-
 	"svc/actors/grain"
 	"svc/domain"
 	"svc/domain/revenue"
@@ -10,35 +8,27 @@ import (
 
 // Index is this node's snapshot of all billing connectors and of the positions of their readings.
 type Index struct {
-	mu    sync.RWMutex
-	apps  map[string]indexed   // by application
-	hooks map[string][2]string // by the connector's name in the address of its webhook: the application and the id
+	apps  grain.Snapshot[string, string, []revenue.ConnectedBilling] // by application
+	hooks grain.Snapshot[string, string, hooked]                     // by the connector's name in the address of its webhook
 }
 
-// indexed holds the connectors of one application.
-type indexed struct {
-	version domain.Version
-	all     []revenue.ConnectedBilling
+// hooked is a connector with its application.
+type hooked struct {
+	app       domain.AppRef
+	connector revenue.BillingConnector
 }
 
 // NewIndex returns an empty snapshot.
-func NewIndex() *Index { return &Index{apps: map[string]indexed{}, hooks: map[string][2]string{}} }
+func NewIndex() *Index { return &Index{} }
 
 // Publish replaces the connectors of an application, unless a later version is known.
 func (x *Index) Publish(version domain.Version, app string, all []revenue.ConnectedBilling) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	before := x.apps[app]
-	if version.Number() < before.version.Number() {
-		return
-	}
-	for _, one := range before.all {
-		delete(x.hooks, one.Hook)
-	}
+	hooks := map[string]hooked{}
 	for _, one := range all {
-		x.hooks[one.Hook] = [2]string{app, one.ID}
+		hooks[one.Hook] = hooked{refOf(app), one.BillingConnector}
 	}
-	x.apps[app] = indexed{version, all}
+	x.apps.Replace(version, app, map[string][]revenue.ConnectedBilling{app: all})
+	x.hooks.Replace(version, app, hooks)
 }
 
 // EntityKinds returns the kinds of the entities in the snapshot.
@@ -69,9 +59,8 @@ func (x *Index) PublishEntities(entities []domain.Entity, skipped grain.Skipped)
 
 // Connected returns the connectors of an environment. The result must not be changed.
 func (x *Index) Connected(ref domain.AppRef, environment uint64) (of []revenue.ConnectedBilling) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for _, one := range x.apps[ref.String()].all {
+	all, _ := x.apps.Find(ref.String())
+	for _, one := range all {
 		if one.Number == environment {
 			of = append(of, one)
 		}
@@ -81,17 +70,9 @@ func (x *Index) Connected(ref domain.AppRef, environment uint64) (of []revenue.C
 
 // hooked returns the connector that the address of a webhook names, and its application, or nil.
 func (x *Index) hooked(hook string) (ref domain.AppRef, connector *revenue.BillingConnector) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	name, known := x.hooks[hook]
+	found, known := x.hooks.Find(hook)
 	if !known {
 		return ref, nil
 	}
-	for n := range x.apps[name[0]].all {
-		if one := &x.apps[name[0]].all[n]; one.ID == name[1] {
-			found := one.BillingConnector
-			return refOf(name[0]), &found
-		}
-	}
-	return ref, nil
+	return found.app, &found.connector
 }

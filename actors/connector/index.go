@@ -2,7 +2,6 @@ package connector
 
 import (
 	"strings"
-	"sync"
 
 	"svc/actors/grain"
 	"svc/domain"
@@ -11,34 +10,22 @@ import (
 
 // Index is this node's snapshot of all connectors. The zero value is an empty one.
 type Index struct {
-	mu    sync.Mutex
-	known map[domain.AppRef]indexed // guarded by mu
-}
-
-// indexed is a version of an application's connector; nil means that there is no connector.
-type indexed struct {
-	version   domain.Version
-	connector *connector.Connector
+	connectors grain.Snapshot[domain.AppRef, domain.AppRef, *connector.Connector]
 }
 
 // Connector returns the connector of an application, or nil. It must not be changed.
 func (x *Index) Connector(ref domain.AppRef) *connector.Connector {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.known[ref].connector
+	found, _ := x.connectors.Find(ref)
+	return found
 }
 
 // Publish replaces the connector of an application, unless a later version is known.
-func (x *Index) Publish(version domain.Version, ref domain.AppRef, connector *connector.Connector) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if known, found := x.known[ref]; found && version.Number() < known.version.Number() {
-		return
+func (x *Index) Publish(version domain.Version, ref domain.AppRef, c *connector.Connector) {
+	values := map[domain.AppRef]*connector.Connector{}
+	if c != nil {
+		values[ref] = c
 	}
-	if x.known == nil {
-		x.known = map[domain.AppRef]indexed{}
-	}
-	x.known[ref] = indexed{version, connector}
+	x.connectors.Replace(version, ref, values)
 }
 
 // EntityKinds returns the kinds of the entities in the snapshot.

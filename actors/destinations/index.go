@@ -2,29 +2,23 @@ package destinations
 
 import (
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"svc/actors/grain"
 	"svc/domain"
 	"svc/domain/destination"
 )
 
-// Index is this node's snapshot of all destinations: by application for the dispatchers, by environment and event for
-// the listener. It is read without a lock.
+// Index is this node's snapshot of all destinations: by application and id for the dispatchers, by environment and event
+// for the listener. It is read without a lock.
 type Index struct {
-	environments sync.Map // the number of an environment → *forwards
-	known        sync.Map // an application → *indexed
-	count        atomic.Int64
-
-	mu sync.Mutex
+	destinations grain.Snapshot[domain.AppRef, destinationKey, *destination.Destination]
+	environments grain.Snapshot[domain.AppRef, uint64, *forwards] // by the number of the environment
 }
 
-// indexed holds the destinations of one application. It never changes.
-type indexed struct {
-	version      domain.Version
-	destinations map[string]*destination.Destination
-	environments []uint64
+// destinationKey names a destination.
+type destinationKey struct {
+	app domain.AppRef
+	id  string
 }
 
 // forwards are the destinations of one environment by event name. It never changes.
@@ -45,29 +39,25 @@ func NewIndex() *Index { return &Index{} }
 
 // find returns the forwards of an environment, or nil.
 func (x *Index) find(environment uint64) *forwards {
-	if x.count.Load() == 0 {
+	if x.environments.Len() == 0 {
 		return nil
 	}
-	found, _ := x.environments.Load(environment)
-	out, _ := found.(*forwards)
-	return out
+	found, _ := x.environments.Find(environment)
+	return found
 }
 
 // Destination returns a destination of an application, or nil if this node does not know the id.
 func (x *Index) Destination(ref domain.AppRef, id string) *destination.Destination {
-	found, _ := x.known.Load(ref)
-	if app, ok := found.(*indexed); ok {
-		return app.destinations[id]
-	}
-	return nil
+	found, _ := x.destinations.Find(destinationKey{ref, id})
+	return found
 }
 
 // Publish replaces the destinations of an application, unless a later version is known.
 func (x *Index) Publish(version domain.Version, ref domain.AppRef, destinations []destination.Destination) {
-	next, byEnvironment := &indexed{version: version, destinations: map[string]*destination.Destination{}}, map[uint64]*forwards{}
+	byID, byEnvironment := map[destinationKey]*destination.Destination{}, map[uint64]*forwards{}
 	for i := range destinations {
 		d := &destinations[i]
-		next.destinations[d.ID] = d
+		byID[destinationKey{ref, d.ID}] = d
 		if !d.Enabled {
 			continue
 		}
@@ -82,29 +72,8 @@ func (x *Index) Publish(version domain.Version, ref domain.AppRef, destinations 
 			}
 		}
 	}
-	for number := range byEnvironment {
-		next.environments = append(next.environments, number)
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	found, _ := x.known.Load(ref)
-	before, _ := found.(*indexed)
-	if before == nil {
-		before = &indexed{}
-	}
-	if version.Number() < before.version.Number() {
-		return
-	}
-	for number, forwarded := range byEnvironment {
-		x.environments.Store(number, forwarded)
-	}
-	for _, number := range before.environments {
-		if byEnvironment[number] == nil {
-			x.environments.Delete(number)
-		}
-	}
-	x.count.Add(int64(len(next.environments) - len(before.environments)))
-	x.known.Store(ref, next)
+	x.destinations.Replace(version, ref, byID)
+	x.environments.Replace(version, ref, byEnvironment)
 }
 
 // EntityKinds returns the kinds of the entities in the snapshot.

@@ -81,7 +81,7 @@ func conversionHash(eventID string) uint64 { return xxh3.HashString(eventID) }
 func (b *forwardedBlock) Saw(_ int64, rows *ingest.Rows) {
 	begun := b.events
 	b.events += len(rows.Events)
-	if b.listener.Index.count.Load() == 0 {
+	if b.listener.Index.environments.Len() == 0 {
 		return
 	}
 	attempt.Each(len(rows.Events), func(n int) { b.sawEvent(&rows.Events[n], begun+n) }, func(_ int, cause any) {

@@ -52,14 +52,9 @@ func (r *Repair) repair(ctx context.Context, app *domain.Application, id string)
 
 // misplaced lists the destinations of an application that are stored under the number 0.
 func (x *Index) misplaced(ref domain.AppRef) (ids []string) {
-	found, _ := x.known.Load(ref)
-	app, _ := found.(*indexed)
-	if app == nil {
-		return nil
-	}
-	for id, d := range app.destinations {
-		if slices.Contains(d.Numbers, 0) {
-			ids = append(ids, id)
+	for key, d := range x.destinations.All() {
+		if key.app == ref && slices.Contains(d.Numbers, 0) {
+			ids = append(ids, key.id)
 		}
 	}
 	return ids

@@ -3,7 +3,6 @@ package exports
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"svc/actors/grain"
 	"svc/domain"
@@ -13,14 +12,13 @@ import (
 // Open is this node's snapshot of all exports: the runner reads its work from it, and the files that belong to an
 // export. NewOpen makes one.
 type Open struct {
-	mu    sync.Mutex
-	known map[string]export.Export // by id; guarded by mu
-	woken chan struct{}
+	exports grain.Snapshot[string, string, export.Export] // by id
+	woken   chan struct{}
 }
 
 // NewOpen returns an empty snapshot.
 func NewOpen() *Open {
-	return &Open{known: map[string]export.Export{}, woken: make(chan struct{}, 1)}
+	return &Open{woken: make(chan struct{}, 1)}
 }
 
 // EntityKinds returns the kinds of the entities in the snapshot.
@@ -28,15 +26,13 @@ func (o *Open) EntityKinds() []string { return []string{"export"} }
 
 // PublishEntities publishes the exports of one application.
 func (o *Open) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	for _, entity := range entities {
 		if entity.Deleted {
-			delete(o.known, entity.ID)
+			o.exports.Replace(entity.Version, entity.ID, nil)
 			continue
 		}
 		if one := grain.DecodeOrSkip[export.Export](entity, skipped); one != nil {
-			o.known[one.ID] = *one
+			o.exports.Replace(entity.Version, entity.ID, map[string]export.Export{one.ID: *one})
 			if one.Status == export.Queued {
 				o.Wake()
 			}
@@ -54,10 +50,8 @@ func (o *Open) Wake() {
 
 // work returns the oldest export under way of each application, ordered by application.
 func (o *Open) work() []export.Export {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	oldest := map[domain.AppRef]export.Export{}
-	for _, one := range o.known {
+	for _, one := range o.exports.All() {
 		if first, found := oldest[one.App]; one.Open() && (!found || cmp.Or(one.At.Compare(first.At), cmp.Compare(one.ID, first.ID)) < 0) {
 			oldest[one.App] = one
 		}
@@ -72,9 +66,7 @@ func (o *Open) work() []export.Export {
 
 // apps returns the applications that have any export.
 func (o *Open) apps() (apps []domain.AppRef) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, one := range o.known {
+	for _, one := range o.exports.All() {
 		if !slices.Contains(apps, one.App) {
 			apps = append(apps, one.App)
 		}
@@ -84,10 +76,8 @@ func (o *Open) apps() (apps []domain.AppRef) {
 
 // files returns the names of the files of exports.
 func (o *Open) files() map[string]bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	names := map[string]bool{}
-	for _, one := range o.known {
+	for _, one := range o.exports.All() {
 		if one.Open() || one.Status == export.Ready {
 			names[one.File()] = true
 		}

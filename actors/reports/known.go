@@ -3,7 +3,6 @@ package reports
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"svc/actors/grain"
 	"svc/domain"
@@ -12,36 +11,31 @@ import (
 
 // Known is this node's snapshot of all reports, in which the runner finds the reports that are due. NewKnown makes one.
 type Known struct {
-	mu    sync.Mutex
-	known map[string]report.Report // by id; guarded by mu
+	reports grain.Snapshot[string, string, report.Report] // by id
 }
 
 // NewKnown returns an empty snapshot.
-func NewKnown() *Known { return &Known{known: map[string]report.Report{}} }
+func NewKnown() *Known { return &Known{} }
 
 // EntityKinds returns the kinds of the entities in the snapshot.
 func (k *Known) EntityKinds() []string { return []string{entityReport} }
 
 // PublishEntities publishes the reports of one application.
 func (k *Known) PublishEntities(entities []domain.Entity, skipped grain.Skipped) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	for _, entity := range entities {
 		if entity.Deleted {
-			delete(k.known, entity.ID)
+			k.reports.Replace(entity.Version, entity.ID, nil)
 			continue
 		}
 		if one := grain.DecodeOrSkip[report.Report](entity, skipped); one != nil {
-			k.known[one.ID] = *one
+			k.reports.Replace(entity.Version, entity.ID, map[string]report.Report{one.ID: *one})
 		}
 	}
 }
 
 // enabled returns the enabled reports, in the order of their applications.
 func (k *Known) enabled() (list []report.Report) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, one := range k.known {
+	for _, one := range k.reports.All() {
 		if one.Enabled && len(one.Recipients) > 0 {
 			list = append(list, one)
 		}

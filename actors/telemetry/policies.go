@@ -1,56 +1,41 @@
 package telemetry
 
 import (
-	"sync"
-
 	"svc/actors/grain"
 	"svc/domain"
 	"svc/domain/telemetry"
 )
 
-// Policies is this node's snapshot of the policies of all environments. The ingest path reads it without a lock, and
-// its entries are replaced when they change.
+// Policies is this node's snapshot of the policies of all environments. The ingest path reads it without a lock.
 type Policies struct {
-	byEnvironment sync.Map // the number of an environment → *telemetry.State
-	fallback      *telemetry.State
-
-	mu       sync.Mutex
-	versions map[uint64]domain.Version
+	states   grain.Snapshot[uint64, uint64, *telemetry.State] // by the number of the environment
+	fallback *telemetry.State
 }
 
 // NewPolicies returns an empty snapshot.
 func NewPolicies() *Policies {
-	return &Policies{
-		fallback: &telemetry.State{Policy: telemetry.DefaultTelemetryPolicy()}, versions: map[uint64]domain.Version{},
-	}
+	return &Policies{fallback: &telemetry.State{Policy: telemetry.DefaultTelemetryPolicy()}}
 }
 
 // Telemetry returns the state of an environment, or the default if no policy was chosen.
 func (p *Policies) Telemetry(environment uint64) *telemetry.State {
-	if found, known := p.byEnvironment.Load(environment); known {
-		return found.(*telemetry.State)
+	if found, known := p.states.Find(environment); known {
+		return found
 	}
 	return p.fallback
 }
 
 // All returns the states of all environments that have one, in no order.
 func (p *Policies) All() (states []*telemetry.State) {
-	p.byEnvironment.Range(func(_, state any) bool {
-		states = append(states, state.(*telemetry.State))
-		return true
-	})
+	for _, state := range p.states.All() {
+		states = append(states, state)
+	}
 	return states
 }
 
 // Publish replaces the state of an environment, unless a later version is known.
 func (p *Policies) Publish(version domain.Version, state *telemetry.State) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if version.Number() < p.versions[state.Environment].Number() {
-		return
-	}
-	p.versions[state.Environment] = version
-	p.byEnvironment.Store(state.Environment, state)
+	p.states.Replace(version, state.Environment, map[uint64]*telemetry.State{state.Environment: state})
 }
 
 // EntityKinds returns the kinds of the entities in the snapshot.
