@@ -201,15 +201,15 @@ func (c *Conn) flushFor(ctx context.Context, query string, args Args) error {
 
 // readsJournal reports whether a query reads a table that the journal fills.
 func readsJournal(query string) bool {
-	before := ""
+	names := false // the next word names a table
 	for word := range strings.FieldsSeq(query) {
-		if before == "FROM" {
-			switch word {
+		if names {
+			switch strings.Trim(word, "(),;") {
 			case "entities", "wakeups", "ledger", "audit_rows":
 				return true
 			}
 		}
-		before = word
+		names = strings.EqualFold(word, "FROM") || strings.EqualFold(word, "JOIN")
 	}
 	return false
 }

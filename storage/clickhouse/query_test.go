@@ -164,6 +164,19 @@ func TestReadsOfTheJournalsTables(t *testing.T) {
 	}
 }
 
+// TestTablesOfTheJournalAreFound looks for the tables in several forms of queries.
+func TestTablesOfTheJournalAreFound(t *testing.T) {
+	for query, want := range map[string]bool{
+		"SELECT 1 FROM entities": true, "SELECT 1 from wakeups": true, "SELECT 1 FROM (SELECT 1 FROM ledger)": true,
+		"SELECT 1 FROM events AS e INNER JOIN entities AS s ON s.id = e.id": true, "SELECT 1 FROM events ANY LEFT JOIN\n    audit_rows USING id": true,
+		"SELECT ledger, entities FROM events": false, "SELECT 1 FROM entities_of_old": false, "SELECT 1 FROM events": false,
+	} {
+		if got := readsJournal(query); got != want {
+			t.Errorf("%s: got %t", query, got)
+		}
+	}
+}
+
 // TestReadsMissNothingOfTheJournal checks that a connection which does not flush the journal refuses queries that need
 // a flush.
 func TestReadsMissNothingOfTheJournal(t *testing.T) {

@@ -9,7 +9,7 @@ import { t } from "../../core/texts";
 import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { More } from "../../parts/More";
-import { spanned } from "./RevenuePage";
+import { daysAtLeast } from "./range";
 
 const kinds = ["new", "expansion", "contraction", "churn"] as const;
 type Kind = (typeof kinds)[number];
@@ -19,7 +19,7 @@ export function Movements({ currency }: { currency: string }) {
   const { at, env, range, place, app, has, may } = useHere();
   const asked = place.query.get("kind") as Kind | null;
   const kind = asked && kinds.includes(asked) ? asked : undefined;
-  const query = { env, range: spanned(range), kind, limit: 50 } as const;
+  const query = { env, range: daysAtLeast(range), kind, limit: 50 } as const;
   const { rows, first, cursor, more } = usePages(JSON.stringify([at, query]), (after, signal) => call("get", "/api/v1/apps/{org}/{app}/revenue/movements", { path: at, query: { ...query, cursor: after }, signal }));
   const person = (id: string) => to(place, "people", "", { q: id });
   const row = useCursor(rows.length, (i) => rows[i]?.customerId && go(person(rows[i]!.customerId!)));

@@ -11,9 +11,7 @@ import { Empty } from "../../parts/Empty";
 import { Failure } from "../../parts/Failure";
 import { Stack } from "../../parts/Stack";
 import { Movements } from "./Movements";
-
-// spanned is the range of revenue: its shortest step is a day.
-export function spanned(range: string): string { return ["today", "yesterday", "24h", "14d"].includes(range) ? "7d" : range; }
+import { daysAtLeast } from "./range";
 
 const day = 86_400_000;
 
@@ -27,7 +25,7 @@ function intervalOf(points: { t: string }[]): string {
 // RevenuePage shows the monthly revenue of subscriptions, its changes, and the customers behind them.
 export function RevenuePage() {
   const { at, env, range, place } = useHere();
-  const query = { env, range: spanned(range) };
+  const query = { env, range: daysAtLeast(range) };
   const overview = useAsk(JSON.stringify([at, query, "revenue"]), (signal) => call("get", "/api/v1/apps/{org}/{app}/revenue/overview", { path: at, query, signal }));
   const data = overview.data;
   return (
