@@ -11,6 +11,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 LINT_VERSION := v2.15.0
 LINT := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
 
+PRETTIER := npm ci --prefix http/console/app --no-audit --no-fund --ignore-scripts --loglevel=error >/dev/null && http/console/app/node_modules/.bin/prettier
+
 # The race detector needs cgo and so a C compiler. Nothing else needs one.
 HAS_CC := $(shell test "$$($(GO) env CGO_ENABLED)" = 1 && command -v "$$($(GO) env CC | cut -d' ' -f1)" >/dev/null 2>&1 && echo yes)
 RACE := $(if $(HAS_CC),-race,)
@@ -278,14 +280,16 @@ gen-check: ## fail if the generated files do not match gen
 	@scripts/unchanged.sh $(MAKE) gen
 
 .PHONY: fmt
-fmt: ## format the Go files
+fmt: ## format the Go and TypeScript files
 	$(LINT) fmt ./...
+	@$(PRETTIER) --write --log-level warn '**/*.{ts,tsx,mjs}'
 
 .PHONY: lint
 lint: ## vet and golangci-lint (the first time compiles it, about a minute)
 	$(GO) vet ./...
 	$(LINT) run ./...
 	$(GO) run ./cmd/house
+	@$(PRETTIER) --check --log-level warn '**/*.{ts,tsx,mjs}'
 
 .PHONY: house
 house: ## print sizes, modules and turns of phrase in comments and documents, with their limits

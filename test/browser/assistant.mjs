@@ -16,9 +16,13 @@ async function model() {
     const { messages } = JSON.parse(body);
     response.writeHead(200, { "content-type": "text/event-stream" });
     const chunk = (delta, finish_reason = null) =>
-      response.write(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "scripted", choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+      response.write(
+        `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "scripted", choices: [{ index: 0, delta, finish_reason }] })}\n\n`,
+      );
     if (messages.at(-1).role === "user") {
-      chunk({ tool_calls: [{ index: 0, id: "c1", type: "function", function: { name: "goals_list", arguments: "{}" } }] });
+      chunk({
+        tool_calls: [{ index: 0, id: "c1", type: "function", function: { name: "goals_list", arguments: "{}" } }],
+      });
       chunk({}, "tool_calls");
     } else {
       for (const content of words) {
@@ -35,7 +39,10 @@ async function model() {
 async function listen(server) {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return { url: `http://127.0.0.1:${server.address().port}`, close: () => (server.closeAllConnections(), server.close()) };
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close: () => (server.closeAllConnections(), server.close()),
+  };
 }
 
 // relay serves a page at / and forwards everything else to a server, with a token. It cuts the first streams, each
@@ -43,19 +50,29 @@ async function listen(server) {
 async function relay(to, token, cuts) {
   const seen = [];
   const server = createServer(async (request, response) => {
-    if (request.url === "/") return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>client</title>");
+    if (request.url === "/")
+      return response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>client</title>");
     let body = "";
     for await (const part of request) body += part;
     const gone = new AbortController();
     response.on("close", () => gone.abort());
     try {
       const headers = { authorization: "Bearer " + token, accept: request.headers.accept ?? "*/*" };
-      for (const name of ["content-type", "last-event-id"]) if (request.headers[name]) headers[name] = request.headers[name];
-      const answer = await fetch(to + request.url, { method: request.method, headers, body: body || undefined, signal: gone.signal });
+      for (const name of ["content-type", "last-event-id"])
+        if (request.headers[name]) headers[name] = request.headers[name];
+      const answer = await fetch(to + request.url, {
+        method: request.method,
+        headers,
+        body: body || undefined,
+        signal: gone.signal,
+      });
       const isStream = answer.headers.get("content-type")?.startsWith("text/event-stream");
       if (isStream) seen.push(request.headers["last-event-id"] ?? "");
       let left = isStream && cuts.length > 0 ? cuts.shift() : Infinity;
-      response.writeHead(answer.status, { "content-type": answer.headers.get("content-type"), "cache-control": "no-store" });
+      response.writeHead(answer.status, {
+        "content-type": answer.headers.get("content-type"),
+        "cache-control": "no-store",
+      });
       for await (const part of answer.body) {
         response.write(part.subarray(0, Math.min(left, part.length)));
         if ((left -= part.length) <= 0) {
@@ -93,9 +110,17 @@ export function whole(frames) {
   const ids = frames.map((frame) => Number(frame.id));
   const problems = ids.flatMap((id, n) => (n > 0 && id !== ids[n - 1] + 1 ? [`${id} after ${ids[n - 1]}`] : []));
   const names = frames.map((frame) => frame.event).filter((name, n, all) => name !== "text" || all[n - 1] !== "text");
-  const text = frames.filter((frame) => frame.event === "text").map((frame) => JSON.parse(frame.data).text).join("");
+  const text = frames
+    .filter((frame) => frame.event === "text")
+    .map((frame) => JSON.parse(frame.data).text)
+    .join("");
   return { first: ids[0] % 2 ** 20, problems, names: names.join(" "), text };
 }
 
 // expected is the description of a complete answer of the slow model.
-export const expected = { first: 1, problems: [], names: "start status tool_call tool_result text status done", text: words.join("") };
+export const expected = {
+  first: 1,
+  problems: [],
+  names: "start status tool_call tool_result text status done",
+  text: words.join(""),
+};

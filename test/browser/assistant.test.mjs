@@ -20,19 +20,30 @@ after(async () => {
 // frame. It stops after most frames.
 async function asking({ ask, most }) {
   const frames = [];
-  let conversationId = "", attempts = 0;
+  let conversationId = "",
+    attempts = 0;
   while (attempts++ < 10 && frames.length < most && frames.at(-1)?.event !== "done") {
     const headers = { "content-type": "application/json", accept: "text/event-stream" };
     if (frames.length > 0) headers["last-event-id"] = frames.at(-1).id;
     try {
-      const answer = await fetch(ask, { method: "POST", headers, body: JSON.stringify({ question: "Speak.", conversationId }) });
+      const answer = await fetch(ask, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ question: "Speak.", conversationId }),
+      });
       if (answer.status !== 200) throw new Error("answered " + answer.status);
       const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (let buffered = "", part = await reader.read(); !part.done && frames.length < most; part = await reader.read()) {
+      for (
+        let buffered = "", part = await reader.read();
+        !part.done && frames.length < most;
+        part = await reader.read()
+      ) {
         const blocks = (buffered + part.value).split("\n\n");
         buffered = blocks.pop();
         for (const block of blocks) {
-          const frame = Object.fromEntries(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
+          const frame = Object.fromEntries(
+            block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+          );
           if (!frame.id) continue; // a heartbeat
           frames.push({ id: frame.id, event: frame.event, data: frame.data });
           if (frame.event === "start") conversationId = JSON.parse(frame.data).conversationId;

@@ -20,7 +20,12 @@ before(async () => {
   await world.server.admin("members", "put", "--org", "acme", "--email", "second@acme.example", "--role", "admin");
   await world.server.admin("members", "put", "--org", "acme", "--email", "viewer@acme.example", "--role", "viewer");
   second = await world.as("second@acme.example");
-  await world.write("POST", "/segments", { kind: "dynamic", name: "Readers", definition: { all: [{ field: "stage", op: "eq", value: "lead" }] } }, app);
+  await world.write(
+    "POST",
+    "/segments",
+    { kind: "dynamic", name: "Readers", definition: { all: [{ field: "stage", op: "eq", value: "lead" }] } },
+    app,
+  );
 });
 after(async () => {
   await world?.stop();
@@ -39,7 +44,10 @@ describe("a campaign", () => {
     await page.getByRole("heading", { name: "Autumn" }).waitFor();
     const [made] = (await world.api("/campaigns", app)).data;
     id = made.id;
-    assert.deepEqual([made.name, made.status, made.environment, made.channels, made.audience.kind], ["Autumn " + hostile, "draft", "production", ["email"], "all"]);
+    assert.deepEqual(
+      [made.name, made.status, made.environment, made.channels, made.audience.kind],
+      ["Autumn " + hostile, "draft", "production", ["email"], "all"],
+    );
   });
 
   it("is written, with a preview that runs nothing", async () => {
@@ -50,15 +58,26 @@ describe("a campaign", () => {
     await page.getByLabel("Sender's name").fill("Acme");
     await page.getByLabel("Subject", { exact: true }).fill("News " + hostile);
     await page.getByLabel("Preheader", { exact: false }).fill("Of autumn");
-    await page.locator("textarea").first().fill("Hello {{firstName|friend}} " + hostile);
+    await page
+      .locator("textarea")
+      .first()
+      .fill("Hello {{firstName|friend}} " + hostile);
     await page.locator("textarea").nth(1).fill(html);
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     const now = await one();
-    assert.deepEqual([now.audience.kind, now.from.name, now.subject, now.preheader, now.html], ["segment", "Acme", "News " + hostile, "Of autumn", html]);
+    assert.deepEqual(
+      [now.audience.kind, now.from.name, now.subject, now.preheader, now.html],
+      ["segment", "Acme", "News " + hostile, "Of autumn", html],
+    );
     const letter = page.frameLocator("iframe.letter").getByRole("heading", { name: "Hello" });
     await letter.waitFor();
-    await until("the styles are put on", async () => ((await letter.evaluate((node) => getComputedStyle(node).textAlign + getComputedStyle(node).color)) === "centerrgb(1, 2, 3)" ? true : undefined));
+    await until("the styles are put on", async () =>
+      (await letter.evaluate((node) => getComputedStyle(node).textAlign + getComputedStyle(node).color)) ===
+      "centerrgb(1, 2, 3)"
+        ? true
+        : undefined,
+    );
     assert.equal(await page.locator("iframe.letter").getAttribute("sandbox"), "allow-same-origin");
     assert.notEqual(await page.title(), "owned");
   });
@@ -122,18 +141,32 @@ describe("a campaign that is sent", () => {
   const readers = Array.from({ length: 8 }, (_, n) => `reader-${n}@acme.example`);
   let sent;
   const state = () => world.api("/campaigns/" + sent, app);
-  const is = (status) => until("it is " + status, async () => ((await state()).campaign.status === status ? true : undefined));
+  const is = (status) =>
+    until("it is " + status, async () => ((await state()).campaign.status === status ? true : undefined));
   const open = async (on) => {
     await world.visit(on, "campaigns", app);
     await world.visit(on, "campaigns/" + sent, app);
   };
   // shown returns the numbers of the page by their names.
-  const shown = () => page.locator(".sums > div").evaluateAll((all) => Object.fromEntries(all.map((one) => [one.querySelector("dt").textContent, one.querySelector("dd").textContent])));
+  const shown = () =>
+    page
+      .locator(".sums > div")
+      .evaluateAll((all) =>
+        Object.fromEntries(
+          all.map((one) => [one.querySelector("dt").textContent, one.querySelector("dd").textContent]),
+        ),
+      );
 
   it("is written for everybody, and approved", async () => {
-    const items = readers.map((email, n) => ({ type: "identify", distinctId: "reader-" + n, traits: { email, name: "Reader " + n } }));
+    const items = readers.map((email, n) => ({
+      type: "identify",
+      distinctId: "reader-" + n,
+      traits: { email, name: "Reader " + n },
+    }));
     await call({ url: world.base }, world.server.secret, "POST", "/api/v1/batch", { items });
-    await until("all are known", async () => ((await world.api("/people", app)).data.length === readers.length ? true : undefined));
+    await until("all are known", async () =>
+      (await world.api("/people", app)).data.length === readers.length ? true : undefined,
+    );
     await world.visit(page, "campaigns", app);
     await page.getByLabel("Name", { exact: true }).fill("Spring");
     await page.getByRole("button", { name: "Begin the draft" }).click();
@@ -173,11 +206,17 @@ describe("a campaign that is sent", () => {
     await page.getByRole("button", { name: "Go on" }).click();
     await page.getByText("The campaign is now: Sending.").waitFor();
     await is("completed");
-    assert.deepEqual(mail.taken.toSorted(), readers.filter((email) => email !== "reader-3@acme.example"));
+    assert.deepEqual(
+      mail.taken.toSorted(),
+      readers.filter((email) => email !== "reader-3@acme.example"),
+    );
     await open(page);
     const { stats } = await state();
     assert.deepEqual([stats.sent, stats.failed, stats.failures.bounced, stats.queued, stats.skipped], [7, 1, 1, 0, 0]);
-    assert.deepEqual(Object.values(await shown()), ["queued", "sent", "delivered", "opened", "clicked", "failed", "skipped"].map((name) => whole(stats[name])));
+    assert.deepEqual(
+      Object.values(await shown()),
+      ["queued", "sent", "delivered", "opened", "clicked", "failed", "skipped"].map((name) => whole(stats[name])),
+    );
     await page.getByText("No such address").waitFor();
   });
 });
@@ -192,11 +231,20 @@ describe("e-mail reports", () => {
     await form.getByRole("button", { name: "Send it" }).click();
     await form.getByText("Next:").waitFor();
     const made = await weekly();
-    assert.deepEqual([made.recipients.toSorted(), made.enabled, made.environment], [["owner@acme.example", "second@acme.example"], true, "production"]);
-    for (const [width, height] of [[360, 740], [1280, 900]]) {
+    assert.deepEqual(
+      [made.recipients.toSorted(), made.enabled, made.environment],
+      [["owner@acme.example", "second@acme.example"], true, "production"],
+    );
+    for (const [width, height] of [
+      [360, 740],
+      [1280, 900],
+    ]) {
       await page.setViewportSize({ width, height });
       await accessible(page);
-      assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, `the page is wider than ${width} pixels`);
+      assert.ok(
+        (await page.evaluate(() => document.documentElement.scrollWidth)) <= width,
+        `the page is wider than ${width} pixels`,
+      );
     }
     await form.getByLabel("To").fill("owner@acme.example");
     await form.getByRole("button", { name: "Save" }).click();
@@ -244,11 +292,16 @@ describe("every page", () => {
     for (const path of paths()) {
       await world.visit(viewer, path, app);
       assert.equal(await viewer.getByRole("alert").count(), 0, "a refusal on " + path);
-      for (const name of ["Begin the draft", "Save", "Submit for approval", "Return"]) assert.equal(await viewer.getByRole("button", { name }).count(), 0, name + " on " + path);
+      for (const name of ["Begin the draft", "Save", "Submit for approval", "Return"])
+        assert.equal(await viewer.getByRole("button", { name }).count(), 0, name + " on " + path);
     }
     await viewer.context().close();
   });
 });
 
 // The browser reports everything that the sandbox and the policy block in a preview.
-it("the browser complained of nothing but what previews must not do, and asked no other host", () => assert.deepEqual(world.complaints.filter((text) => !/about:srcdoc|Content Security Policy/.test(text)), []));
+it("the browser complained of nothing but what previews must not do, and asked no other host", () =>
+  assert.deepEqual(
+    world.complaints.filter((text) => !/about:srcdoc|Content Security Policy/.test(text)),
+    [],
+  ));

@@ -10,7 +10,8 @@ let server, browser, page, port, base, complaints;
 
 // A headless browser says so in its user agent, and overviews do not count robots. The tests therefore use the user
 // agent of a normal browser.
-const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+const userAgent =
+  "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 
 // open opens the console in a separate browser context that creates passkeys without a prompt.
 async function open(options = {}) {
@@ -19,11 +20,28 @@ async function open(options = {}) {
   const devtools = await context.newCDPSession(made);
   await devtools.send("WebAuthn.enable");
   await devtools.send("WebAuthn.addVirtualAuthenticator", {
-    options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    options: {
+      protocol: "ctap2",
+      transport: "internal",
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
   });
-  made.on("console", (message) => ["error", "warning"].includes(message.type()) && !/status of 40\d/.test(message.text()) && complaints.push(message.text()));
+  made.on(
+    "console",
+    (message) =>
+      ["error", "warning"].includes(message.type()) &&
+      !/status of 40\d/.test(message.text()) &&
+      complaints.push(message.text()),
+  );
   made.on("pageerror", (error) => complaints.push(String(error)));
-  made.on("request", (request) => request.url().startsWith(base) || request.url().startsWith("data:") || complaints.push("asks " + request.url()));
+  made.on(
+    "request",
+    (request) =>
+      request.url().startsWith(base) || request.url().startsWith("data:") || complaints.push("asks " + request.url()),
+  );
   made.on("dialog", (dialog) => dialog.accept());
   return made;
 }
@@ -32,7 +50,11 @@ async function open(options = {}) {
 async function as(email, options) {
   const session = await server.admin("login", "--email", email);
   const made = await open(options);
-  await made.context().addCookies([{ name: "svc_session", value: session.match(/svc_con_\w+/)[0], url: base, httpOnly: true, sameSite: "Lax" }]);
+  await made
+    .context()
+    .addCookies([
+      { name: "svc_session", value: session.match(/svc_con_\w+/)[0], url: base, httpOnly: true, sameSite: "Lax" },
+    ]);
   return made;
 }
 
@@ -46,13 +68,29 @@ async function visit(on, path) {
 const api = (path) => call({ url: base }, server.token, "GET", "/api/v1/apps/acme/web" + path);
 
 // hostile holds texts that strangers may send as names, texts and addresses.
-const hostile = [`<img src=x onerror="document.title='owned'">`, `"><script>document.title='owned'</script>`, "javascript:document.title='owned'", "{{7*7}}${7*7}", "\u202Eetihw"];
+const hostile = [
+  `<img src=x onerror="document.title='owned'">`,
+  `"><script>document.title='owned'</script>`,
+  "javascript:document.title='owned'",
+  "{{7*7}}${7*7}",
+  "\u202Eetihw",
+];
 
 // propose proposes a change over MCP, like an agent. Only a passkey can confirm it.
 async function propose(name) {
   const response = await fetch(`http://127.0.0.1:${port}/mcp`, {
-    method: "POST", headers: { authorization: "Bearer " + server.token, "content-type": "application/json", accept: "application/json, text/event-stream" },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "call_write", arguments: { tool: "apps_update", arguments: { name } } } }),
+    method: "POST",
+    headers: {
+      authorization: "Bearer " + server.token,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: { name: "call_write", arguments: { tool: "apps_update", arguments: { name } } },
+    }),
   });
   const answer = await response.json();
   assert.equal(answer.result.structuredContent.executed, false, JSON.stringify(answer));
@@ -109,28 +147,87 @@ describe("the first minute", () => {
 describe("the pages", () => {
   before(async () => {
     const sent = traffic(Date.now());
-    for (let from = 0; from < sent.length; from += 1000) await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: sent.slice(from, from + 1000) });
+    for (let from = 0; from < sent.length; from += 1000)
+      await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: sent.slice(from, from + 1000) });
     const strange = hostile.flatMap((text, i) => [
-      { type: "event", name: text, distinctId: text, url: "https://acme.example/" + encodeURIComponent(text), properties: { [text]: text } },
-      { type: "error", id: "strange-" + i, distinctId: text, name: "Strange" + i, message: text, level: "error", url: "https://acme.example/cart", breadcrumbs: [{ category: text, message: text }], extra: { [text]: text }, stack: `Strange: ${i}\n    at f${i} (https://acme.example/app/f${i}.js:${i + 1}:2)` },
+      {
+        type: "event",
+        name: text,
+        distinctId: text,
+        url: "https://acme.example/" + encodeURIComponent(text),
+        properties: { [text]: text },
+      },
+      {
+        type: "error",
+        id: "strange-" + i,
+        distinctId: text,
+        name: "Strange" + i,
+        message: text,
+        level: "error",
+        url: "https://acme.example/cart",
+        breadcrumbs: [{ category: text, message: text }],
+        extra: { [text]: text },
+        stack: `Strange: ${i}\n    at f${i} (https://acme.example/app/f${i}.js:${i + 1}:2)`,
+      },
     ]);
     const ordinary = Array.from({ length: 24 }, (_, i) => ({
-      type: "error", id: "ordinary-" + i, ts: new Date(Date.now() - i * 3_600_000).toISOString(), distinctId: "visitor-" + (i % 9), release: "shop@1." + (i % 3), name: "TypeError", message: "Cannot read properties of undefined (reading 'price')", level: "error", url: "https://acme.example/cart",
-      stack: "TypeError: x\n    at priceOf (https://acme.example/app/cart.js:42:13)\n    at total (https://acme.example/app/cart.js:88:5)\n    at render (https://acme.example/node_modules/react-dom/index.js:1200:9)", context: { userAgent },
-      breadcrumbs: [{ timestamp: new Date().toISOString(), category: "navigation", message: "/ → /cart" }, { timestamp: new Date().toISOString(), category: "click", message: "button.checkout" }],
+      type: "error",
+      id: "ordinary-" + i,
+      ts: new Date(Date.now() - i * 3_600_000).toISOString(),
+      distinctId: "visitor-" + (i % 9),
+      release: "shop@1." + (i % 3),
+      name: "TypeError",
+      message: "Cannot read properties of undefined (reading 'price')",
+      level: "error",
+      url: "https://acme.example/cart",
+      stack:
+        "TypeError: x\n    at priceOf (https://acme.example/app/cart.js:42:13)\n    at total (https://acme.example/app/cart.js:88:5)\n    at render (https://acme.example/node_modules/react-dom/index.js:1200:9)",
+      context: { userAgent },
+      breadcrumbs: [
+        { timestamp: new Date().toISOString(), category: "navigation", message: "/ → /cart" },
+        { timestamp: new Date().toISOString(), category: "click", message: "button.checkout" },
+      ],
     }));
-    const answer = await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: [...strange, ...ordinary] });
+    const answer = await call({ url: base }, server.secret, "POST", "/api/v1/batch", {
+      items: [...strange, ...ordinary],
+    });
     assert.deepEqual(answer.rejected, []);
-    const points = Array.from({ length: 96 }, (_, i) => ({ type: "metric", name: "checkout.duration", kind: "histogram", unit: "ms", value: 120 + 40 * Math.sin(i / 9), labels: { region: ["eu", "us", hostile[0]][i % 3] }, ts: new Date(Date.now() - i * 900_000).toISOString() }));
-    assert.deepEqual((await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: points })).rejected, []);
-    await call({ url: base }, server.token, "POST", "/api/v1/apps/acme/web/goals", { name: hostile[0], kind: "path", match: "/pricing", value: 0 });
-    await until("everything is stored", async () => ((await api("/analytics/overview?range=90d")).pageviews >= sent.length && (await api("/errors")).data.length === hostile.length + 1 ? true : undefined));
+    const points = Array.from({ length: 96 }, (_, i) => ({
+      type: "metric",
+      name: "checkout.duration",
+      kind: "histogram",
+      unit: "ms",
+      value: 120 + 40 * Math.sin(i / 9),
+      labels: { region: ["eu", "us", hostile[0]][i % 3] },
+      ts: new Date(Date.now() - i * 900_000).toISOString(),
+    }));
+    assert.deepEqual(
+      (await call({ url: base }, server.secret, "POST", "/api/v1/batch", { items: points })).rejected,
+      [],
+    );
+    await call({ url: base }, server.token, "POST", "/api/v1/apps/acme/web/goals", {
+      name: hostile[0],
+      kind: "path",
+      match: "/pricing",
+      value: 0,
+    });
+    await until("everything is stored", async () =>
+      (await api("/analytics/overview?range=90d")).pageviews >= sent.length &&
+      (await api("/errors")).data.length === hostile.length + 1
+        ? true
+        : undefined,
+    );
   });
 
   it("ask once for all that the overview needs, before it is known who is signed in", async () => {
-    const other = await page.context().newPage(), asked = [];
+    const other = await page.context().newPage(),
+      asked = [];
     other.on("request", (request) => request.url().startsWith(base + "/api/") && asked.push(new URL(request.url())));
-    const names = () => asked.map((url) => url.pathname.split("/").pop()).filter((name) => name !== "live").sort();
+    const names = () =>
+      asked
+        .map((url) => url.pathname.split("/").pop())
+        .filter((name) => name !== "live")
+        .sort();
     const needed = ["annotations", "apps", ...Array(5).fill("breakdown"), "me", "overview", "timeseries"];
     await other.route("**/api/v1/me", async (route) => {
       await until("all is asked", () => (names().length >= needed.length ? true : undefined));
@@ -148,20 +245,35 @@ describe("the pages", () => {
     await visit(page, "overview?range=30d");
     const overview = await api("/analytics/overview?range=30d");
     const shown = async (label) => page.locator(".metric", { hasText: label }).locator(".value").innerText();
-    for (const [label, name] of [["Visitors", "visitors"], ["Page views", "pageviews"], ["Sessions", "sessions"], ["Conversions", "conversions"]]) assert.equal(await shown(label), overview[name].toLocaleString("en"));
+    for (const [label, name] of [
+      ["Visitors", "visitors"],
+      ["Page views", "pageviews"],
+      ["Sessions", "sessions"],
+      ["Conversions", "conversions"],
+    ])
+      assert.equal(await shown(label), overview[name].toLocaleString("en"));
     const { data } = await api("/analytics/breakdown?range=30d&dimension=country&limit=8");
     const rows = page.getByRole("region", { name: "Places" }).locator("tbody tr");
-    assert.deepEqual(await rows.locator("td").allInnerTexts(), data.map((row) => row.visitors.toLocaleString("en")));
+    assert.deepEqual(
+      await rows.locator("td").allInnerTexts(),
+      data.map((row) => row.visitors.toLocaleString("en")),
+    );
     await page.getByText("The numbers as a table").click();
     await page.locator(".numbers td").first().waitFor();
     const series = await api("/analytics/timeseries?range=30d");
-    assert.deepEqual(await page.locator(".numbers td").allInnerTexts(), series.points.map((point) => point.value.toLocaleString("en")));
+    assert.deepEqual(
+      await page.locator(".numbers td").allInnerTexts(),
+      series.points.map((point) => point.value.toLocaleString("en")),
+    );
   });
 
   it("show who came back, and what is measured", async () => {
     await visit(page, "retention?range=90d");
     const { cohorts } = await api("/analytics/retention?range=90d&cohortBy=week");
-    assert.deepEqual(await page.locator(".heat tbody td:nth-child(2)").allInnerTexts(), cohorts.map((one) => one.size.toLocaleString("en")));
+    assert.deepEqual(
+      await page.locator(".heat tbody td:nth-child(2)").allInnerTexts(),
+      cohorts.map((one) => one.size.toLocaleString("en")),
+    );
     await visit(page, "metrics");
     await page.getByRole("link", { name: /^checkout\.duration/ }).click();
     await page.getByLabel("Divide by").selectOption("region");
@@ -183,10 +295,19 @@ describe("the pages", () => {
     await page.locator(".funnel tbody tr").first().waitFor();
     await settled(page);
     const [funnel] = (await api("/funnels")).data;
-    assert.deepEqual(funnel.steps.map((step) => step.match), ["/", "/pricing"]);
+    assert.deepEqual(
+      funnel.steps.map((step) => step.match),
+      ["/", "/pricing"],
+    );
     const { steps } = await api(`/funnels/${funnel.id}/results?range=90d`);
-    assert.deepEqual(await page.locator(".funnel tbody tr td:nth-child(2)").allInnerTexts(), steps.map((step) => step.entered.toLocaleString("en")));
-    assert.deepEqual(await page.locator(".funnel tbody tr td:nth-child(5)").allInnerTexts(), steps.map((step) => step.dropOff.toLocaleString("en")));
+    assert.deepEqual(
+      await page.locator(".funnel tbody tr td:nth-child(2)").allInnerTexts(),
+      steps.map((step) => step.entered.toLocaleString("en")),
+    );
+    assert.deepEqual(
+      await page.locator(".funnel tbody tr td:nth-child(5)").allInnerTexts(),
+      steps.map((step) => step.dropOff.toLocaleString("en")),
+    );
   });
 
   it("take a monitor, and a goal", async () => {
@@ -225,7 +346,18 @@ describe("the pages", () => {
   });
 
   it("show what strangers write as text", async () => {
-    const later = ["journeys?range=30d", "vitals?range=30d", "segments", "companies", "releases", "releases/maps", "alerts/silences", "settings/telemetry", "settings/exclusions", "settings/erasures"];
+    const later = [
+      "journeys?range=30d",
+      "vitals?range=30d",
+      "segments",
+      "companies",
+      "releases",
+      "releases/maps",
+      "alerts/silences",
+      "settings/telemetry",
+      "settings/exclusions",
+      "settings/erasures",
+    ];
     for (const path of ["overview?range=30d", "events", "goals?range=30d", "errors", "approvals", ...later]) {
       await visit(page, path);
       assert.equal(await page.locator("main img, main script").count(), 0, path);
@@ -236,7 +368,11 @@ describe("the pages", () => {
     await page.getByRole("complementary").getByText(hostile[0]).first().waitFor();
     await visit(page, "errors");
     const titles = await page.locator(".issues .title a").allInnerTexts();
-    for (const text of hostile.slice(0, 3)) assert.ok(titles.some((title) => title.includes(text)), text);
+    for (const text of hostile.slice(0, 3))
+      assert.ok(
+        titles.some((title) => title.includes(text)),
+        text,
+      );
     await page.locator(".issues .title a", { hasText: hostile[0] }).click();
     await page.getByText("Breadcrumbs").waitFor();
     assert.equal(await page.locator("main img, main script").count(), 0);
@@ -245,7 +381,11 @@ describe("the pages", () => {
 
   it("grow while they are looked at", async () => {
     await visit(page, "events");
-    await call({ url: base }, server.secret, "POST", "/api/v1/events", { name: "arrived_live", distinctId: "me", url: "https://acme.example/now" });
+    await call({ url: base }, server.secret, "POST", "/api/v1/events", {
+      name: "arrived_live",
+      distinctId: "me",
+      url: "https://acme.example/now",
+    });
     await page.getByRole("link", { name: "arrived_live" }).waitFor();
     await page.getByText("visitor now").or(page.getByText("visitors now")).waitFor();
   });
@@ -293,7 +433,10 @@ describe("the pages", () => {
       window.requestAnimationFrame = () => 0;
       window.setTimeout = (then, ms, ...rest) => later(then, Math.max(ms ?? 0, 2000), ...rest);
     });
-    await page.route("**/*.js", async (route) => { await new Promise((then) => setTimeout(then, 500)); await route.continue(); });
+    await page.route("**/*.js", async (route) => {
+      await new Promise((then) => setTimeout(then, 500));
+      await route.continue();
+    });
     await page.getByRole("link", { name: "Monitors", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "Monitors" }).waitFor();
     await page.unroute("**/*.js");
@@ -314,7 +457,20 @@ describe("the pages", () => {
   });
 
   it("are read by everybody: axe, both themes, 360 pixels", async () => {
-    const paths = ["overview?range=30d", "events", "goals", "funnels?range=90d", "retention?range=90d", "metrics?name=checkout.duration", "monitors", "incidents?status=all", "errors", "errors/" + (await api("/errors?status=all")).data[0].id, "approvals", ...["application", "keys", "team", "tokens", "passkeys"].map((tab) => "settings/" + tab)];
+    const paths = [
+      "overview?range=30d",
+      "events",
+      "goals",
+      "funnels?range=90d",
+      "retention?range=90d",
+      "metrics?name=checkout.duration",
+      "monitors",
+      "incidents?status=all",
+      "errors",
+      "errors/" + (await api("/errors?status=all")).data[0].id,
+      "approvals",
+      ...["application", "keys", "team", "tokens", "passkeys"].map((tab) => "settings/" + tab),
+    ];
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme });
       for (const path of paths) {
@@ -366,7 +522,9 @@ describe("people", () => {
 
     await guest.getByRole("button", { name: "Create an application" }).click();
     await guest.getByRole("heading", { name: "Create an application" }).waitFor();
-    assert.deepEqual(await guest.locator("form select").first().locator("option").allInnerTexts(), ["A new organization"]);
+    assert.deepEqual(await guest.locator("form select").first().locator("option").allInnerTexts(), [
+      "A new organization",
+    ]);
     await accessible(guest);
     await guest.getByLabel("Name of the organization").fill("Vic & Sons");
     await guest.getByLabel("Name of the application").fill("Vic's shop");
@@ -380,7 +538,10 @@ describe("people", () => {
     const other = await as("owner@acme.example");
     await visit(other, "overview");
     const cookie = (await other.context().cookies()).find((one) => one.name === "svc_session");
-    await fetch(base + "/console/api/v1/sessions", { method: "DELETE", headers: { cookie: "svc_session=" + cookie.value } });
+    await fetch(base + "/console/api/v1/sessions", {
+      method: "DELETE",
+      headers: { cookie: "svc_session=" + cookie.value },
+    });
     await other.goto(at("goals"));
     await other.getByRole("button", { name: "Sign in with a passkey" }).waitFor();
     await other.context().close();
@@ -440,7 +601,10 @@ describe("who has a new application", () => {
     await page.getByLabel("Time zone").selectOption("Europe/Lisbon");
     await page.getByLabel("Revenue").check();
     await page.getByLabel("Feature flags").uncheck();
-    for (const [width, height] of [[360, 740], [1280, 900]]) {
+    for (const [width, height] of [
+      [360, 740],
+      [1280, 900],
+    ]) {
       await page.setViewportSize({ width, height });
       await accessible(page);
       assert.ok(await page.evaluate((most) => document.documentElement.scrollWidth <= most, width));

@@ -34,7 +34,9 @@ before(async () => {
       handler.probes++;
       const [, claims] = request.headers.authorization.split(".");
       const answer = JSON.stringify({ version: "1.2.0 " + hostile, capabilities: ["overview", "users"] });
-      const signature = createHmac("sha256", handler.secret).update(JSON.parse(Buffer.from(claims, "base64url")).jti + "." + answer).digest("hex");
+      const signature = createHmac("sha256", handler.secret)
+        .update(JSON.parse(Buffer.from(claims, "base64url")).jti + "." + answer)
+        .digest("hex");
       return response.writeHead(200, { "X-SVC-Signature": "v1=" + signature }).end(answer);
     }
     shop.taken.push(JSON.parse(body));
@@ -58,7 +60,10 @@ describe("destinations", () => {
     await world.visit(page, "destinations", app);
     await page.getByText("No destinations yet.").waitFor();
     await page.getByLabel("Name", { exact: true }).fill("Shop " + hostile);
-    await page.getByLabel("Address", { exact: false }).first().fill(receiver.base + "/hook");
+    await page
+      .getByLabel("Address", { exact: false })
+      .first()
+      .fill(receiver.base + "/hook");
     await page.getByLabel("Event 1", { exact: true }).fill("purchase");
     await page.getByLabel("Sent as 1").fill("Purchase");
     await page.getByLabel("Currency 1").fill("eur");
@@ -68,7 +73,16 @@ describe("destinations", () => {
     await page.locator("tbody tr[data-row]").waitFor();
     const [made] = (await world.api("/destinations", app)).data;
     id = made.id;
-    assert.deepEqual([made.name, made.kind, made.enabled, made.environments, made.mapping], ["Shop " + hostile, "webhook", true, ["production"], [{ event: "purchase", destinationEvent: "Purchase", valueProperty: "", currency: "EUR" }]]);
+    assert.deepEqual(
+      [made.name, made.kind, made.enabled, made.environments, made.mapping],
+      [
+        "Shop " + hostile,
+        "webhook",
+        true,
+        ["production"],
+        [{ event: "purchase", destinationEvent: "Purchase", valueProperty: "", currency: "EUR" }],
+      ],
+    );
     await page.locator("tbody").getByText("Nothing sent yet").waitFor();
     await page.locator("tbody a").click();
     await page.getByRole("heading", { name: "Shop" }).waitFor();
@@ -88,7 +102,13 @@ describe("destinations", () => {
   });
 
   it("a conversion of a real event arrives, and a failure says why", async () => {
-    const send = (event) => call({ url: world.base }, world.server.secret, "POST", "/api/v1/events", { name: "purchase", id: event, distinctId: "ada", value: 12 });
+    const send = (event) =>
+      call({ url: world.base }, world.server.secret, "POST", "/api/v1/events", {
+        name: "purchase",
+        id: event,
+        distinctId: "ada",
+        value: 12,
+      });
     await send("order-1");
     await until("it arrives", async () => shop.taken.find((taken) => taken.event.id === "order-1"));
     shop.status = 400;
@@ -119,7 +139,10 @@ describe("destinations", () => {
     await page.getByRole("button", { name: "Save" }).click();
     await until("it is saved", async () => ((await one()).mapping.length === 2 ? true : undefined));
     const changed = await one();
-    assert.deepEqual([changed.config.personFields, changed.environments, changed.mapping[1].destinationEvent], ["none", ["production", "staging"], "signed_up"]);
+    assert.deepEqual(
+      [changed.config.personFields, changed.environments, changed.mapping[1].destinationEvent],
+      ["none", ["production", "staging"], "signed_up"],
+    );
     await world.settled(page);
     await page.getByRole("button", { name: "Replace the credential" }).click();
     const next = await page.locator(".secret code").innerText();
@@ -129,7 +152,13 @@ describe("destinations", () => {
 
   it("each kind asks for what it needs", async () => {
     await world.visit(page, "destinations", app);
-    for (const [kind, labels] of Object.entries({ google_ads: ["Customer id", "Developer token", "Refresh token"], meta_capi: ["Pixel or dataset", "Access token"], slack: ["Address of the incoming webhook"], linkedin_capi: ["Conversion action or rule"], tiktok_events: ["Test event code"] })) {
+    for (const [kind, labels] of Object.entries({
+      google_ads: ["Customer id", "Developer token", "Refresh token"],
+      meta_capi: ["Pixel or dataset", "Access token"],
+      slack: ["Address of the incoming webhook"],
+      linkedin_capi: ["Conversion action or rule"],
+      tiktok_events: ["Test event code"],
+    })) {
       await page.getByLabel("Kind").selectOption(kind);
       for (const label of labels) await page.getByLabel(label).waitFor();
     }
@@ -137,11 +166,15 @@ describe("destinations", () => {
     await page.getByLabel("Name", { exact: true }).fill("Ads");
     await page.getByLabel("Customer id").fill("111-222-3333");
     await page.getByLabel("Conversion action or rule").fill("77");
-    for (const label of ["Developer token", "Client id", "Client secret", "Refresh token"]) await page.getByLabel(label).fill("a-" + label.replaceAll(" ", "-"));
+    for (const label of ["Developer token", "Client id", "Client secret", "Refresh token"])
+      await page.getByLabel(label).fill("a-" + label.replaceAll(" ", "-"));
     await page.getByLabel("Event 1", { exact: true }).fill("never");
     await page.getByRole("button", { name: "Add a destination" }).click();
     await page.locator("tbody tr[data-row]").nth(1).waitFor();
-    assert.equal((await world.api("/destinations", app)).data.find((row) => row.name === "Ads").config.customerId, "1112223333");
+    assert.equal(
+      (await world.api("/destinations", app)).data.find((row) => row.name === "Ads").config.customerId,
+      "1112223333",
+    );
     await page.getByRole("button", { name: "Switch off Ads" }).click();
     await page.getByRole("button", { name: "Switch on Ads" }).waitFor();
   });
@@ -155,7 +188,9 @@ describe("the connector", () => {
     await page.getByRole("button", { name: "Make a secret" }).click();
     handler.secret = await page.locator(".secret code").innerText();
     await page.getByRole("button", { name: "Save" }).click();
-    await until("it is healthy", async () => ((await world.api("", app)).connector?.status === "healthy" ? true : undefined));
+    await until("it is healthy", async () =>
+      (await world.api("", app)).connector?.status === "healthy" ? true : undefined,
+    );
     await page.getByRole("button", { name: "Probe now" }).click();
     await page.getByText(/It answered well/).waitFor();
     await page.getByText("Healthy", { exact: true }).waitFor();
@@ -180,7 +215,13 @@ describe("the connector", () => {
   });
 });
 
-const paths = () => ["destinations", "destinations/" + id, `destinations/${id}?status=failed`, `destinations/${id}%2Fsettings`, "settings/connector"];
+const paths = () => [
+  "destinations",
+  "destinations/" + id,
+  `destinations/${id}?status=failed`,
+  `destinations/${id}%2Fsettings`,
+  "settings/connector",
+];
 
 describe("every page", () => {
   it("is read by everybody: axe, both themes, 360 pixels, and shows hostile texts as text", async () => {
@@ -209,9 +250,13 @@ describe("every page", () => {
     for (const path of paths()) {
       await world.visit(other, path, app);
       assert.equal(await other.getByRole("alert").count(), 0, "a refusal on " + path);
-      for (const name of ["Add a destination", "Send a test", "Replace the credential", "Save", "Probe now"]) assert.equal(await other.getByRole("button", { name }).count(), 0, name + " on " + path);
+      for (const name of ["Add a destination", "Send a test", "Replace the credential", "Save", "Probe now"])
+        assert.equal(await other.getByRole("button", { name }).count(), 0, name + " on " + path);
     }
-    assert.ok(!(await other.locator("body").innerText()).includes(receiver.base), "a viewer sees where the connector is");
+    assert.ok(
+      !(await other.locator("body").innerText()).includes(receiver.base),
+      "a viewer sees where the connector is",
+    );
     await other.context().close();
   });
 });

@@ -6,8 +6,12 @@ import { startConsole } from "./console.mjs";
 import { call } from "./server.mjs";
 
 const slow = 7_000; // longer than the console's pause of five seconds
-let world, ended = false;
-const send = (n) => call({ url: world.base }, world.server.secret, "POST", "/api/v1/batch", { items: [{ type: "page", name: "page_view", distinctId: "visitor-" + n, url: "https://acme.example/page-" + n }] });
+let world,
+  ended = false;
+const send = (n) =>
+  call({ url: world.base }, world.server.secret, "POST", "/api/v1/batch", {
+    items: [{ type: "page", name: "page_view", distinctId: "visitor-" + n, url: "https://acme.example/page-" + n }],
+  });
 
 before(async () => {
   world = await startConsole();
@@ -28,9 +32,15 @@ it("a slow answer is waited for, whatever arrives meanwhile", async () => {
     await new Promise((done) => setTimeout(done, slow));
     await route.continue().catch(() => {}); // the page may be closed already
   });
-  for (const [path, shown] of [["overview?range=today", ".metrics .value[title]"], ["events", "tbody tr[data-row]"]]) {
+  for (const [path, shown] of [
+    ["overview?range=today", ".metrics .value[title]"],
+    ["events", "tbody tr[data-row]"],
+  ]) {
     await page.goto(world.at("web", path));
-    await page.locator(shown).first().waitFor({ timeout: 6 * slow });
+    await page
+      .locator(shown)
+      .first()
+      .waitFor({ timeout: 6 * slow });
   }
   ended = true;
   await arriving;

@@ -4,16 +4,25 @@ import { createServer } from "node:net";
 // startMail starts a server on loopback. taken holds the recipients of the accepted messages, in order. refuse lists
 // the addresses that the server does not know.
 export async function startMail(refuse = []) {
-  const taken = [], open = new Set();
+  const taken = [],
+    open = new Set();
   const server = createServer((socket) => {
-    let text = "", recipient, message = false;
+    let text = "",
+      recipient,
+      message = false;
     const say = (line) => socket.write(line + "\r\n");
-    open.add(socket.setEncoding("utf8").on("close", () => open.delete(socket)).on("error", () => {}));
+    open.add(
+      socket
+        .setEncoding("utf8")
+        .on("close", () => open.delete(socket))
+        .on("error", () => {}),
+    );
     say("220 mail.example");
     socket.on("data", (part) => {
       text += part;
       for (let end; (end = text.indexOf("\r\n")) >= 0; text = text.slice(end + 2)) {
-        const line = text.slice(0, end), verb = line.slice(0, 4).toUpperCase();
+        const line = text.slice(0, end),
+          verb = line.slice(0, 4).toUpperCase();
         if (message) {
           if (line !== ".") continue;
           message = false;
@@ -35,9 +44,10 @@ export async function startMail(refuse = []) {
     });
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  const stop = () => new Promise((done) => {
-    server.close(done);
-    for (const socket of open) socket.destroy();
-  });
+  const stop = () =>
+    new Promise((done) => {
+      server.close(done);
+      for (const socket of open) socket.destroy();
+    });
   return { url: "smtp://127.0.0.1:" + server.address().port, taken, stop };
 }

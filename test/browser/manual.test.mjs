@@ -36,7 +36,10 @@ describe("the documentation", () => {
             assert.equal(await page.locator("h1").innerText(), name);
             assert.equal(await page.locator("nav [aria-current]").innerText(), name);
           }
-          assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= width, "the page is wider than the screen");
+          assert.ok(
+            (await page.evaluate(() => document.documentElement.scrollWidth)) <= width,
+            "the page is wider than the screen",
+          );
           assert.equal(await page.locator("script").count(), 0);
           await accessible(page);
         }));

@@ -5,13 +5,19 @@
 import { launch } from "./page.mjs";
 
 const [url, session, app, query, times] = process.argv.slice(2);
-const userAgent = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
+const userAgent =
+  "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36";
 
 // watch runs in the page and records the time when the last number was drawn. At that time no panel waits for an
 // answer, no placeholder is shown, and the chart and the live number are there.
 function watch() {
-  const complete = () => document.querySelectorAll(".metrics .value").length === 6 && document.querySelectorAll(".panels .panel tbody tr").length > 0
-    && document.querySelector(".live") && document.querySelector(".plot canvas") && !document.querySelector("[aria-busy=true]") && !document.querySelector(".hold");
+  const complete = () =>
+    document.querySelectorAll(".metrics .value").length === 6 &&
+    document.querySelectorAll(".panels .panel tbody tr").length > 0 &&
+    document.querySelector(".live") &&
+    document.querySelector(".plot canvas") &&
+    !document.querySelector("[aria-busy=true]") &&
+    !document.querySelector(".hold");
   const look = new MutationObserver(() => {
     if (!complete()) return;
     // The numbers are on the screen when the second frame from now begins.

@@ -11,7 +11,11 @@ const prompts = [];
 const words = Array.from({ length: 40 }, (_, n) => `word ${n} `);
 
 // calls maps the first word of a question to the tool that the model calls, and its input.
-const calls = { Make: ["goals_create", { name: "Orders <img src=x>", kind: "event", match: "order" }], Rename: ["apps_update", { name: "Renamed by the assistant" }], Speak: ["goals_list", {}] };
+const calls = {
+  Make: ["goals_create", { name: "Orders <img src=x>", kind: "event", match: "order" }],
+  Rename: ["apps_update", { name: "Renamed by the assistant" }],
+  Speak: ["goals_list", {}],
+};
 
 // scripted serves a model in the wire format of OpenAI's Chat Completions. The model calls a tool and then answers.
 async function scripted() {
@@ -21,11 +25,23 @@ async function scripted() {
     const { messages } = JSON.parse(body);
     prompts.push(messages[0].content);
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const chunk = (delta, finish_reason = null) => response.write(`data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "scripted", choices: [{ index: 0, delta, finish_reason }] })}\n\n`);
+    const chunk = (delta, finish_reason = null) =>
+      response.write(
+        `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "scripted", choices: [{ index: 0, delta, finish_reason }] })}\n\n`,
+      );
     const last = messages.at(-1);
     if (last.role === "user") {
       const [name, input] = calls[last.content.split(" ")[0]];
-      chunk({ tool_calls: [{ index: 0, id: "c" + messages.length, type: "function", function: { name, arguments: JSON.stringify(input) } }] });
+      chunk({
+        tool_calls: [
+          {
+            index: 0,
+            id: "c" + messages.length,
+            type: "function",
+            function: { name, arguments: JSON.stringify(input) },
+          },
+        ],
+      });
       chunk({}, "tool_calls");
     } else {
       for (const content of String(last.content).includes("goals_list") ? words : ["It is **done**."]) {
@@ -38,7 +54,10 @@ async function scripted() {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return { url: `http://127.0.0.1:${server.address().port}`, close: () => (server.closeAllConnections(), server.close()) };
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close: () => (server.closeAllConnections(), server.close()),
+  };
 }
 
 const panel = () => page.getByRole("complementary", { name: "Assistant" });
@@ -83,20 +102,28 @@ describe("the assistant beside a page", () => {
     await page.context().setOffline(true);
     await new Promise((done) => setTimeout(done, 300));
     await page.context().setOffline(false);
-    await page.waitForFunction((last) => document.querySelector(".talk").innerText.split(last).length === 3, words.at(-1).trim());
+    await page.waitForFunction(
+      (last) => document.querySelector(".talk").innerText.split(last).length === 3,
+      words.at(-1).trim(),
+    );
     const text = await panel().locator(".said-text").last().innerText();
     assert.equal(text, words.join("").trim());
   });
 
   it("executes a change once it is approved", async () => {
     await ask("Make a goal");
-    await panel().getByText("name: \"Orders <img src=x>\"").waitFor();
+    await panel().getByText('name: "Orders <img src=x>"').waitFor();
     assert.equal(await panel().locator("img").count(), 0);
     assert.equal((await world.api("/goals", "web")).data.length, 0);
     await panel().getByRole("button", { name: "Approve", exact: true }).click();
-    await panel().getByText(/^Done: goals_create answered 201/).waitFor();
+    await panel()
+      .getByText(/^Done: goals_create answered 201/)
+      .waitFor();
     await panel().locator("b", { hasText: "done" }).waitFor();
-    assert.deepEqual((await world.api("/goals", "web")).data.map((goal) => goal.match), ["order"]);
+    assert.deepEqual(
+      (await world.api("/goals", "web")).data.map((goal) => goal.match),
+      ["order"],
+    );
   });
 
   it("leaves a change that is rejected", async () => {
@@ -134,4 +161,8 @@ describe("the assistant beside a page", () => {
   });
 });
 
-it("the browser complained of nothing else", () => assert.deepEqual(world.complaints.filter((text) => !text.includes("ERR_INTERNET_DISCONNECTED")), []));
+it("the browser complained of nothing else", () =>
+  assert.deepEqual(
+    world.complaints.filter((text) => !text.includes("ERR_INTERNET_DISCONNECTED")),
+    [],
+  ));

@@ -22,7 +22,9 @@ before(async () => {
   const all = await Promise.all(parts);
   until0 = Date.parse(all[0].until);
   bills = all.flatMap((part) => part.calls.filter((one) => one.path === "/api/v1/revenue").flatMap((one) => one.body));
-  await until("all is counted", async () => ((await world.api("/revenue/overview?range=90d")).totals.activeSubscriptions === active().length ? true : undefined));
+  await until("all is counted", async () =>
+    (await world.api("/revenue/overview?range=90d")).totals.activeSubscriptions === active().length ? true : undefined,
+  );
 });
 
 after(() => world?.stop());
@@ -31,7 +33,10 @@ after(() => world?.stop());
 // the bills.
 function active() {
   const last = new Map();
-  for (const one of bills.filter((bill) => bill.type === "subscription").sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts))) last.set(one.subscriptionId, one);
+  for (const one of bills
+    .filter((bill) => bill.type === "subscription")
+    .sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts)))
+    last.set(one.subscriptionId, one);
   return [...last.values()].filter((one) => one.status === "active");
 }
 
@@ -39,23 +44,35 @@ describe("revenue", () => {
   it("is what the bills of the demo say", async () => {
     assert.ok(active().length > 20, "the demo has few subscriptions");
     const { totals, otherCurrencies, series } = await world.api("/revenue/overview?range=90d");
-    const dollars = active().filter((one) => one.currency === "USD").reduce((sum, one) => sum + one.amountCents * one.quantity, 0);
-    const euros = active().filter((one) => one.currency === "EUR").reduce((sum, one) => sum + one.amountCents * one.quantity, 0);
+    const dollars = active()
+      .filter((one) => one.currency === "USD")
+      .reduce((sum, one) => sum + one.amountCents * one.quantity, 0);
+    const euros = active()
+      .filter((one) => one.currency === "EUR")
+      .reduce((sum, one) => sum + one.amountCents * one.quantity, 0);
     const other = otherCurrencies.find((one) => one.currency === "EUR");
     assert.equal(other.mrrCents, euros);
     assert.equal(other.converted, true);
     const converted = totals.mrrCents - dollars;
     assert.ok(converted > euros * 1.07 && converted < euros * 1.09, `${euros} EUR cents are ${converted}`);
-    const payments = bills.filter((one) => one.type === "payment" && one.currency === "EUR").reduce((sum, one) => sum + one.amountCents, 0);
+    const payments = bills
+      .filter((one) => one.type === "payment" && one.currency === "EUR")
+      .reduce((sum, one) => sum + one.amountCents, 0);
     assert.equal(other.paymentsCents, payments);
-    let sum = 0, cursor = "";
+    let sum = 0,
+      cursor = "";
     do {
-      const rows = await world.api("/revenue/movements?range=90d&limit=200" + (cursor ? "&cursor=" + encodeURIComponent(cursor) : ""));
+      const rows = await world.api(
+        "/revenue/movements?range=90d&limit=200" + (cursor ? "&cursor=" + encodeURIComponent(cursor) : ""),
+      );
       sum += rows.data.reduce((all, one) => all + one.cents, 0);
       cursor = rows.nextCursor;
     } while (cursor);
     assert.equal(sum, totals.netNewMrrCents);
-    const moved = series.movements.reduce((all, one) => all + one.newCents + one.expansionCents - one.contractionCents - one.churnCents, 0);
+    const moved = series.movements.reduce(
+      (all, one) => all + one.newCents + one.expansionCents - one.contractionCents - one.churnCents,
+      0,
+    );
     assert.equal(moved, totals.netNewMrrCents);
   });
 
@@ -63,10 +80,17 @@ describe("revenue", () => {
     const { totals } = await world.api("/revenue/overview?range=90d");
     await world.visit(page, "revenue?range=90d");
     await page.locator("tbody tr[data-row]").first().waitFor();
-    assert.equal(await page.locator(".metrics .value").first().getAttribute("title"), usd.format(totals.mrrCents / 100));
+    assert.equal(
+      await page.locator(".metrics .value").first().getAttribute("title"),
+      usd.format(totals.mrrCents / 100),
+    );
     assert.ok((await page.locator(".stacked rect").count()) > 5, "no movements are drawn");
     await page.getByRole("link", { name: "Churn", exact: true }).click();
-    await until("churn alone is listed", async () => ((await page.locator("tbody tr[data-row] td:nth-child(2)").allInnerTexts()).every((text) => text === "Churn") ? true : undefined));
+    await until("churn alone is listed", async () =>
+      (await page.locator("tbody tr[data-row] td:nth-child(2)").allInnerTexts()).every((text) => text === "Churn")
+        ? true
+        : undefined,
+    );
     const who = await page.locator("tbody tr[data-row] .title a").first().innerText();
     await page.locator("tbody tr[data-row] .title a").first().click();
     await page.locator("tbody tr[data-row]").first().waitFor();
@@ -81,7 +105,9 @@ describe("revenue", () => {
     await page.locator("tbody tr").waitFor();
     assert.equal(await page.getByLabel("Restricted key").inputValue(), "");
     assert.ok(!(await page.content()).includes("51Mabc"), "the key is shown");
-    await until("nobody answers", async () => ((await world.api("/revenue/overview?range=30d")).coverage.state === "failing" ? true : undefined));
+    await until("nobody answers", async () =>
+      (await world.api("/revenue/overview?range=30d")).coverage.state === "failing" ? true : undefined,
+    );
     await world.visit(page, "revenue?range=30d");
     await page.getByRole("status", { name: "What is not known" }).getByText("stripe:").waitFor();
     await world.visit(page, "settings/billing");
@@ -90,8 +116,13 @@ describe("revenue", () => {
   });
 
   it("exchange rates are given, and what is no rate is refused", async () => {
-    const converted = async () => (await world.api("/revenue/overview?range=30d", "web")).otherCurrencies.find((one) => one.currency === "CHF")?.converted;
-    await call({ url: world.base }, world.server.secret, "POST", "/api/v1/revenue", [{ type: "payment", paymentId: "usd-1", customerId: "payer", amountCents: 100, currency: "USD" }, { type: "payment", paymentId: "chf-1", customerId: "payer", amountCents: 500, currency: "CHF" }]);
+    const converted = async () =>
+      (await world.api("/revenue/overview?range=30d", "web")).otherCurrencies.find((one) => one.currency === "CHF")
+        ?.converted;
+    await call({ url: world.base }, world.server.secret, "POST", "/api/v1/revenue", [
+      { type: "payment", paymentId: "usd-1", customerId: "payer", amountCents: 100, currency: "USD" },
+      { type: "payment", paymentId: "chf-1", customerId: "payer", amountCents: 500, currency: "CHF" },
+    ]);
     await until("there is no rate", async () => ((await converted()) === false ? true : undefined));
     await world.visit(page, "settings/billing", "web");
     await page.getByRole("combobox", { name: "Provider" }).selectOption("generic");
@@ -111,7 +142,12 @@ describe("revenue", () => {
     const hostile = `<img src=x onerror="document.title='owned'">`;
     await world.server.admin("members", "put", "--org", "acme", "--email", "viewer@acme.example", "--role", "viewer");
     const other = await world.as("viewer@acme.example");
-    const paths = ["revenue?range=90d", "revenue?range=12m&kind=" + encodeURIComponent(hostile), "revenue?range=today", "settings/billing"];
+    const paths = [
+      "revenue?range=90d",
+      "revenue?range=12m&kind=" + encodeURIComponent(hostile),
+      "revenue?range=today",
+      "settings/billing",
+    ];
     for (const on of [page, other]) {
       for (const colorScheme of ["light", "dark"]) {
         await on.emulateMedia({ colorScheme });

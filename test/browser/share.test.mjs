@@ -17,9 +17,16 @@ before(async () => {
     const answer = await call(server, server.secret, "POST", "/api/v1/batch", { items: sent.slice(at, at + 1000) });
     assert.deepEqual(answer.rejected, []);
   }
-  await until("everything is stored", async () => ((await overview("90d")).pageviews === sent.length ? true : undefined));
+  await until("everything is stored", async () =>
+    (await overview("90d")).pageviews === sent.length ? true : undefined,
+  );
   share = await call(server, server.session, "POST", settings, {
-    pages: true, campaigns: true, locations: true, browsers: true, privatePaths: ["/admin*"], legacyLink: true,
+    pages: true,
+    campaigns: true,
+    locations: true,
+    browsers: true,
+    privatePaths: ["/admin*"],
+    legacyLink: true,
   });
   browser = await launch();
 });
@@ -29,7 +36,8 @@ after(async () => {
   await server?.stop();
 });
 
-const overview = (range) => call(server, server.token, "GET", "/api/v1/apps/acme/web/analytics/overview?range=" + range);
+const overview = (range) =>
+  call(server, server.token, "GET", "/api/v1/apps/acme/web/analytics/overview?range=" + range);
 
 const visit = (path, options, test) => open(browser, server, path, options, test);
 
@@ -37,10 +45,22 @@ describe("the public page", () => {
   it("shows the numbers of the API, in less than 100 KB, in one answer", () =>
     visit(share.path, {}, async (page, response) => {
       const numbers = await overview("30d");
-      const exact = async (name) => Number((await page.locator(".metric", { hasText: name }).locator(".value").getAttribute("title")).replaceAll(",", ""));
-      assert.deepEqual([await exact("Visitors"), await exact("Page views"), await exact("Sessions")], [numbers.visitors, numbers.pageviews, numbers.sessions]);
+      const exact = async (name) =>
+        Number(
+          (await page.locator(".metric", { hasText: name }).locator(".value").getAttribute("title")).replaceAll(
+            ",",
+            "",
+          ),
+        );
+      assert.deepEqual(
+        [await exact("Visitors"), await exact("Page views"), await exact("Sessions")],
+        [numbers.visitors, numbers.pageviews, numbers.sessions],
+      );
       const rows = await page.locator("#numbers tbody td").allTextContents();
-      assert.equal(rows.reduce((sum, cell) => sum + Number(cell.replaceAll(",", "")), 0), numbers.visitors);
+      assert.equal(
+        rows.reduce((sum, cell) => sum + Number(cell.replaceAll(",", "")), 0),
+        numbers.visitors,
+      );
       const { responseBodySize } = await response.request().sizes();
       const whole = (await response.body()).length;
       console.log(`first paint: ${whole} bytes, ${responseBodySize} compressed`);
@@ -50,7 +70,10 @@ describe("the public page", () => {
   it("hides private paths, secrets in paths, and places of few visitors", () =>
     visit(share.path + "?range=90d", {}, async (page) => {
       const text = await page.locator("main").innerText();
-      assert.ok(sent.some((event) => event.url.includes("/admin/billing")) && sent.some((event) => event.url.includes("/reset/")));
+      assert.ok(
+        sent.some((event) => event.url.includes("/admin/billing")) &&
+          sent.some((event) => event.url.includes("/reset/")),
+      );
       for (const hidden of ["/admin", "/reset", "visitor-", "Norway"]) assert.ok(!text.includes(hidden), hidden);
       for (const shown of ["/pricing", "Germany", "newsletter"].slice(0, 2)) assert.ok(text.includes(shown), shown);
     }));
@@ -58,10 +81,19 @@ describe("the public page", () => {
   for (const [name, options, path, shot] of [
     ["light", {}, "", "share-light.png"],
     ["dark", { colorScheme: "dark" }, "?compare=1&pages=entry_path&devices=browser", "share-dark.png"],
-    ["light, comparing", {}, "?range=7d&granularity=hour&metric=sessions&compare=1&sources=medium&campaigns=utm_campaign&locations=city&devices=os"],
+    [
+      "light, comparing",
+      {},
+      "?range=7d&granularity=hour&metric=sessions&compare=1&sources=medium&campaigns=utm_campaign&locations=city&devices=os",
+    ],
     ["dark, an empty range of panels", { colorScheme: "dark" }, "?range=24h&locations=region"],
     ["every hour of 90 days", {}, "?range=90d&granularity=hour&compare=1"],
-    ["on a phone", { viewport: { width: 390, height: 844 }, deviceScaleFactor: 1, hasTouch: true }, "?compare=1", "share-mobile.png"],
+    [
+      "on a phone",
+      { viewport: { width: 390, height: 844 }, deviceScaleFactor: 1, hasTouch: true },
+      "?compare=1",
+      "share-mobile.png",
+    ],
     ["320 pixels wide", { viewport: { width: 320, height: 640 } }, "?compare=1&range=90d"],
   ]) {
     it("is accessible and fits: " + name, () =>
@@ -70,7 +102,8 @@ describe("the public page", () => {
         const width = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(width <= (options.viewport?.width ?? 1200), `${width} pixels wide`);
         if (shot) await shoot(page, shot);
-      }));
+      }),
+    );
   }
 
   it("tells the numbers under a pointer", () =>
@@ -114,7 +147,10 @@ describe("the public page", () => {
       await page.getByRole("link", { name: /^Compare/ }).click();
       await page.getByRole("link", { name: "Page views" }).click();
       await page.getByRole("link", { name: "Entry page" }).click();
-      assert.ok(page.url().endsWith(share.path + "?range=7d&metric=pageviews&compare=1&pages=entry_path#pages"), page.url());
+      assert.ok(
+        page.url().endsWith(share.path + "?range=7d&metric=pageviews&compare=1&pages=entry_path#pages"),
+        page.url(),
+      );
       assert.ok((await page.locator(".change").count()) === 6);
       await page.getByText("The numbers as a table").click();
       assert.equal(await page.locator("#numbers").isVisible(), true);
@@ -123,7 +159,9 @@ describe("the public page", () => {
   it("stands in frames of other sites as embed, and only so", async () => {
     const site = createServer((request, response) => {
       response.setHeader("content-type", "text/html");
-      response.end(`<!doctype html><title>Site</title><iframe width="1000" height="900" src="${server.url}${new URL(request.url, "http://x").searchParams.get("frame")}"></iframe>`);
+      response.end(
+        `<!doctype html><title>Site</title><iframe width="1000" height="900" src="${server.url}${new URL(request.url, "http://x").searchParams.get("frame")}"></iframe>`,
+      );
     });
     await new Promise((done) => site.listen(0, "127.0.0.1", done));
     const page = await browser.newPage({ viewport: { width: 1040, height: 940 } });

@@ -6,16 +6,28 @@ import { ask, assisted, conversations, expected, whole } from "../browser/assist
 
 let server;
 
-before(async () => { server = await assisted(); });
-after(async () => { await server?.stop(); });
+before(async () => {
+  server = await assisted();
+});
+after(async () => {
+  await server?.stop();
+});
 
 // listen collects the frames of a stream until the answer is done. The client reconnects automatically. request adds
 // the missing parts to each request of the client.
 function listen(url, request, most = Infinity) {
   return new Promise((resolve, reject) => {
     const frames = [];
-    let conversationId = "", broken = 0;
-    const source = new EventSource(url, { fetch: (address, options) => fetch(address, { ...options, ...request(conversationId), headers: { ...options.headers, ...request(conversationId).headers } }) });
+    let conversationId = "",
+      broken = 0;
+    const source = new EventSource(url, {
+      fetch: (address, options) =>
+        fetch(address, {
+          ...options,
+          ...request(conversationId),
+          headers: { ...options.headers, ...request(conversationId).headers },
+        }),
+    });
     const finish = () => {
       source.close();
       resolve({ frames, conversationId, broken });
@@ -35,7 +47,9 @@ function listen(url, request, most = Infinity) {
 }
 
 const asking = (conversationId) => ({
-  method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ question: "Speak.", conversationId }),
+  method: "POST",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ question: "Speak.", conversationId }),
 });
 
 test("an answer that is asked for comes whole over connections that are cut", async () => {

@@ -20,19 +20,65 @@ const scripts = {};
 
 before(async () => {
   server = await start();
-  key = (await call(server, server.token, "POST", `${app}/keys`, { kind: "public", environment: "production", label: "flags" })).key;
-  await put("checkout", { kind: "boolean", rules: [{ id: "staff", conditions: [{ field: "trait.plan", op: "eq", value: "staff" }], variant: "on", rolloutPercent: 100 }], environments: production(0) });
-  await put("colour", { kind: "multivariate", variants: [{ key: "red", weight: 100, value: { hex: "#f00" } }, { key: "blue", weight: 0, value: { hex: "#00f" } }], environments: production(100) });
-  await put("limit", { kind: "multivariate", variants: [{ key: "low", weight: 100, value: 10 }, { key: "high", weight: 0, value: 20 }], environments: production(100) });
-  await put("greeting", { kind: "multivariate", variants: [{ key: "hello", weight: 100 }, { key: "hi", weight: 0 }], environments: production(100) });
+  key = (
+    await call(server, server.token, "POST", `${app}/keys`, {
+      kind: "public",
+      environment: "production",
+      label: "flags",
+    })
+  ).key;
+  await put("checkout", {
+    kind: "boolean",
+    rules: [
+      {
+        id: "staff",
+        conditions: [{ field: "trait.plan", op: "eq", value: "staff" }],
+        variant: "on",
+        rolloutPercent: 100,
+      },
+    ],
+    environments: production(0),
+  });
+  await put("colour", {
+    kind: "multivariate",
+    variants: [
+      { key: "red", weight: 100, value: { hex: "#f00" } },
+      { key: "blue", weight: 0, value: { hex: "#00f" } },
+    ],
+    environments: production(100),
+  });
+  await put("limit", {
+    kind: "multivariate",
+    variants: [
+      { key: "low", weight: 100, value: 10 },
+      { key: "high", weight: 0, value: 20 },
+    ],
+    environments: production(100),
+  });
+  await put("greeting", {
+    kind: "multivariate",
+    variants: [
+      { key: "hello", weight: 100 },
+      { key: "hi", weight: 0 },
+    ],
+    environments: production(100),
+  });
   for (const name of ["openfeature", "posthog"]) {
-    const built = await build({ entryPoints: [here + `app/flags-${name}.ts`], bundle: true, format: "iife", write: false, logLevel: "error", platform: "browser" });
+    const built = await build({
+      entryPoints: [here + `app/flags-${name}.ts`],
+      bundle: true,
+      format: "iife",
+      write: false,
+      logLevel: "error",
+      platform: "browser",
+    });
     scripts[`/${name}.js`] = built.outputFiles[0].text;
   }
   site = createServer((request, response) => {
     const { pathname } = new URL(request.url, "http://site");
     if (pathname === "/svc") {
-      return response.setHeader("content-type", "text/html").end(`<!doctype html><title>shop</title><p id="value">waiting</p><script>
+      return response.setHeader("content-type", "text/html")
+        .end(`<!doctype html><title>shop</title><p id="value">waiting</p><script>
         window.svc ??= [];
         svc.push(["flags", (flags) => { document.querySelector("#value").textContent = [flags.checkout?.enabled, flags.colour?.variant, flags.colour?.value.hex].join(" "); }, { plan: "free" }]);
         </script><script defer src="${server.url}/svc.js" data-key="${key}" ${new URL(request.url, "http://site").searchParams.get("with") ?? ""}></script>`);
@@ -43,7 +89,10 @@ before(async () => {
   });
   await new Promise((done) => site.listen(0, "127.0.0.1", done));
   address = `http://127.0.0.1:${site.address().port}`;
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
 });
 
 after(async () => {
@@ -74,10 +123,13 @@ async function visit(t, path) {
   return page;
 }
 
-const shows = (page, text) => page.waitForFunction((wanted) => document.querySelector("#value").textContent === wanted, text, { timeout: 30_000 });
+const shows = (page, text) =>
+  page.waitForFunction((wanted) => document.querySelector("#value").textContent === wanted, text, { timeout: 30_000 });
 
 test("the OFREP provider of servers evaluates every type, with its reasons", async () => {
-  await OpenFeature.setProviderAndWait(new OFREPProvider({ baseUrl: server.url, headers: [["Authorization", `Bearer ${server.secret}`]] }));
+  await OpenFeature.setProviderAndWait(
+    new OFREPProvider({ baseUrl: server.url, headers: [["Authorization", `Bearer ${server.secret}`]] }),
+  );
   const client = OpenFeature.getClient();
   const staff = { targetingKey: "u1", plan: "staff" };
   assert.equal(await client.getBooleanValue("checkout", false, staff), true);
@@ -96,16 +148,35 @@ test("the OFREP provider of servers evaluates every type, with its reasons", asy
   const nobody = await client.getBooleanDetails("checkout", true, {});
   assert.deepEqual([nobody.value, nobody.errorCode], [true, "TARGETING_KEY_MISSING"]);
 
-  await put("greeting", { kind: "multivariate", variants: [{ key: "hello", weight: 0 }, { key: "hi", weight: 100 }], environments: production(100) });
-  await until("the change is served", async () => ((await client.getStringValue("greeting", "none", staff)) === "hi" ? true : undefined));
-  await put("greeting", { kind: "multivariate", variants: [{ key: "hello", weight: 0 }, { key: "hi", weight: 100 }], environments: production(100, false) });
+  await put("greeting", {
+    kind: "multivariate",
+    variants: [
+      { key: "hello", weight: 0 },
+      { key: "hi", weight: 100 },
+    ],
+    environments: production(100),
+  });
+  await until("the change is served", async () =>
+    (await client.getStringValue("greeting", "none", staff)) === "hi" ? true : undefined,
+  );
+  await put("greeting", {
+    kind: "multivariate",
+    variants: [
+      { key: "hello", weight: 0 },
+      { key: "hi", weight: 100 },
+    ],
+    environments: production(100, false),
+  });
   // An answer without a value means the default of the code. This provider reports that default as a value of a wrong
   // type.
   assert.equal(await client.getStringValue("greeting", "none", staff), "none");
 });
 
 test("the OFREP provider refuses a wrong key with the default", async () => {
-  await OpenFeature.setProviderAndWait("stranger", new OFREPProvider({ baseUrl: server.url, headers: [["Authorization", "Bearer nobody"]] }));
+  await OpenFeature.setProviderAndWait(
+    "stranger",
+    new OFREPProvider({ baseUrl: server.url, headers: [["Authorization", "Bearer nobody"]] }),
+  );
   const details = await OpenFeature.getClient("stranger").getBooleanDetails("checkout", true, { targetingKey: "u1" });
   assert.deepEqual([details.value, details.errorCode], [true, "GENERAL"]);
 });
@@ -133,7 +204,18 @@ test("posthog-node evaluates flags, variants and payloads on the server", async 
     const all = await client.getAllFlags("u1");
     assert.deepEqual([all.checkout, all.colour, all.limit], [true, "red", "low"]);
     assert.equal(await client.getFeatureFlag("nothing", "u1"), undefined);
-    await put("checkout", { kind: "boolean", rules: [{ id: "pro", conditions: [{ field: "trait.plan", op: "eq", value: "pro" }], variant: "on", rolloutPercent: 100 }], environments: production(0) });
+    await put("checkout", {
+      kind: "boolean",
+      rules: [
+        {
+          id: "pro",
+          conditions: [{ field: "trait.plan", op: "eq", value: "pro" }],
+          variant: "on",
+          rolloutPercent: 100,
+        },
+      ],
+      environments: production(0),
+    });
     assert.equal(await client.isFeatureEnabled("checkout", "u1", { personProperties: { plan: "pro" } }), true);
     assert.equal(await client.isFeatureEnabled("checkout", "u1", { personProperties: { plan: "free" } }), false);
   } finally {
@@ -152,17 +234,50 @@ test("posthog-js gets flags and payloads, and the flip when it asks again", asyn
 });
 
 test("the SDKs of Go evaluate, by OpenFeature and by PostHog", async () => {
-  await put("checkout", { kind: "boolean", rules: [{ id: "staff", conditions: [{ field: "trait.plan", op: "eq", value: "staff" }], variant: "on", rolloutPercent: 100 }], environments: production(0) });
-  const { stdout } = await promisify(execFile)("go", ["run", "."], { cwd: here + "go", env: { ...process.env, GOFLAGS: "", SVC_URL: server.url, SVC_KEY: key } });
+  await put("checkout", {
+    kind: "boolean",
+    rules: [
+      {
+        id: "staff",
+        conditions: [{ field: "trait.plan", op: "eq", value: "staff" }],
+        variant: "on",
+        rolloutPercent: 100,
+      },
+    ],
+    environments: production(0),
+  });
+  const { stdout } = await promisify(execFile)("go", ["run", "."], {
+    cwd: here + "go",
+    env: { ...process.env, GOFLAGS: "", SVC_URL: server.url, SVC_KEY: key },
+  });
   assert.deepEqual(JSON.parse(stdout), {
-    openfeature: { checkout: true, reason: "TARGETING_MATCH", limit: 10, colour: { hex: "#f00" }, missing: "none", missingCode: "FLAG_NOT_FOUND", failed: true },
+    openfeature: {
+      checkout: true,
+      reason: "TARGETING_MATCH",
+      limit: 10,
+      colour: { hex: "#f00" },
+      missing: "none",
+      missingCode: "FLAG_NOT_FOUND",
+      failed: true,
+    },
     posthog: { checkout: true, colour: "red", payload: '{"hex":"#f00"}' },
   });
 });
 
 test("/svc.js calls back with the flags, with every change, and for another visitor", async (t) => {
   const staff = (rolloutPercent) =>
-    put("checkout", { kind: "boolean", rules: [{ id: "ada", conditions: [{ field: "trait.plan", op: "eq", value: "staff" }], variant: "on", rolloutPercent: 100 }], environments: production(rolloutPercent) });
+    put("checkout", {
+      kind: "boolean",
+      rules: [
+        {
+          id: "ada",
+          conditions: [{ field: "trait.plan", op: "eq", value: "staff" }],
+          variant: "on",
+          rolloutPercent: 100,
+        },
+      ],
+      environments: production(rolloutPercent),
+    });
   await staff(0);
   const page = await visit(t, "/svc");
   await shows(page, "false red #f00");
@@ -204,10 +319,15 @@ const vectors = JSON.parse(await readFile(new URL("../../docs/flags-vectors.json
 
 // places returns the examples whose two places differ from the file.
 const places = async (examples) => {
-  const place = async (text) => new DataView(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).getUint32(0) % 10_000;
+  const place = async (text) =>
+    new DataView(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).getUint32(0) % 10_000;
   const wrong = [];
   for (const one of examples) {
-    if ((await place(`${one.flag}\0${one.id}`)) !== one.rollout || (await place(`${one.flag}\0variant\0${one.id}`)) !== one.variant) wrong.push(one);
+    if (
+      (await place(`${one.flag}\0${one.id}`)) !== one.rollout ||
+      (await place(`${one.flag}\0variant\0${one.id}`)) !== one.variant
+    )
+      wrong.push(one);
   }
   return wrong;
 };

@@ -18,7 +18,8 @@ const modes = ["persistent", "ephemeral"];
 const next = createRequire(import.meta.url).resolve("next/dist/bin/next");
 
 // Page frameworks have snippets for pages. Programs of the server frameworks run behind html pages.
-export const ofPages = ["html", "react", "nextjs"], ofServers = ["node", "express", "hono"];
+export const ofPages = ["html", "react", "nextjs"],
+  ofServers = ["node", "express", "hono"];
 
 // files writes files into a folder.
 async function files(folder, texts) {
@@ -31,8 +32,13 @@ async function files(folder, texts) {
 // snippets returns the files of a guide.
 async function snippets(server, framework, mode) {
   const answer = await call(server, server.token, "GET", `${app}/install?framework=${framework}&privacyMode=${mode}`);
-  const key = await call(server, server.token, "POST", `${app}/keys`, { kind: "public", environment: "production", label: framework });
-  const filled = (code) => code.replaceAll(answer.dsn, key.dsn).replaceAll(`${answer.publicKeyPrefix}_YOUR_KEY`, key.key);
+  const key = await call(server, server.token, "POST", `${app}/keys`, {
+    kind: "public",
+    environment: "production",
+    label: framework,
+  });
+  const filled = (code) =>
+    code.replaceAll(answer.dsn, key.dsn).replaceAll(`${answer.publicKeyPrefix}_YOUR_KEY`, key.key);
   return Object.fromEntries(answer.snippets.map(({ title, code }) => [title, filled(code)]));
 }
 
@@ -68,40 +74,63 @@ async function react(folder, name, mode, texts) {
       const follow = (event) => { event.preventDefault(); history.pushState({}, "", event.target.href); document.title = "Second"; };
       export default function App() { return <><h1>${name}</h1><a id="second" href="/${name}/second" onClick={follow}>Second</a> <Acts /></>; }`,
   });
-  const built = await build({ entryPoints: [join(folder, name, "src/main.jsx")], bundle: true, write: false, jsx: "automatic", define: { "process.env.NODE_ENV": '"production"' }, logLevel: "error" });
+  const built = await build({
+    entryPoints: [join(folder, name, "src/main.jsx")],
+    bundle: true,
+    write: false,
+    jsx: "automatic",
+    define: { "process.env.NODE_ENV": '"production"' },
+    logLevel: "error",
+  });
   return built.outputFiles[0].text;
 }
 
 // nextjs writes an application of Next.js with a root layout for each mode.
 async function nextjs(folder, server) {
   for (const mode of modes) {
-    const { "lib/svc.js": calls, "app/page-views.jsx": views, "instrumentation.js": instrumentation } = await snippets(server, "nextjs", mode);
+    const {
+      "lib/svc.js": calls,
+      "app/page-views.jsx": views,
+      "instrumentation.js": instrumentation,
+    } = await snippets(server, "nextjs", mode);
     const name = "nextjs-" + mode;
     if (instrumentation) await files(folder, { "instrumentation.js": instrumentation });
     await files(join(folder, "app", `(${mode})`), {
       "svc.js": calls,
       "page-views.jsx": views,
       "acts.jsx": '"use client";\n' + acts(name, mode, "./svc"),
-      "layout.jsx": 'import { PageViews } from "./page-views"; export default function Layout({ children }) { return <html lang="en"><body>{children}<PageViews /></body></html>; }',
-      [name + "/page.jsx"]: `import Link from "next/link"; import { Acts } from "../acts"; export const metadata = { title: "${name}" };
+      "layout.jsx":
+        'import { PageViews } from "./page-views"; export default function Layout({ children }) { return <html lang="en"><body>{children}<PageViews /></body></html>; }',
+      [name + "/page.jsx"]:
+        `import Link from "next/link"; import { Acts } from "../acts"; export const metadata = { title: "${name}" };
         export default function Page() { return <><h1>${name}</h1><Link id="second" href="/${name}/second">Second</Link> <Acts /></>; }`,
-      [name + "/second/page.jsx"]: 'import { Acts } from "../../acts"; export const metadata = { title: "Second" }; export default function Page() { return <><h1>Second</h1><Acts /></>; }',
+      [name + "/second/page.jsx"]:
+        'import { Acts } from "../../acts"; export const metadata = { title: "Second" }; export default function Page() { return <><h1>Second</h1><Acts /></>; }',
     });
   }
-  await files(folder, { "package.json": '{ "private": true }', "app/broken/route.js": 'export function POST() { throw new Error("nextjs-server failed"); }' });
+  await files(folder, {
+    "package.json": '{ "private": true }',
+    "app/broken/route.js": 'export function POST() { throw new Error("nextjs-server failed"); }',
+  });
 }
 
 // served starts a program and waits until it answers. It returns the address, and a function that stops the program.
 async function served(what, args, env) {
   const port = await freePort();
-  const child = spawn(process.execPath, args(port), { env: { ...process.env, PORT: String(port), NEXT_TELEMETRY_DISABLED: "1", ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, args(port), {
+    env: { ...process.env, PORT: String(port), NEXT_TELEMETRY_DISABLED: "1", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => (said += part));
   const ended = new Promise((done) => child.on("exit", done));
   const url = `http://127.0.0.1:${port}`;
   await until(what + " answers", async () => {
     if (child.exitCode !== null) throw new Error(what + " ended: " + said);
-    return fetch(url).then((response) => response.text(), () => undefined);
+    return fetch(url).then(
+      (response) => response.text(),
+      () => undefined,
+    );
   });
   return { url, stop: () => (child.kill(), ended) };
 }
@@ -110,11 +139,16 @@ async function served(what, args, env) {
 // a function that stops the programs.
 async function programs(folder, server) {
   const env = { SVC_SECRET_KEY: server.secret, SVC_DSN: "" };
-  const order = {}, running = [];
+  const order = {},
+    running = [];
   for (const framework of ofServers) {
-    const texts = await snippets(server, framework, "persistent"), own = join(folder, framework);
+    const texts = await snippets(server, framework, "persistent"),
+      own = join(folder, framework);
     await files(own, texts);
-    const program = join(own, Object.keys(texts).find((title) => title !== "svc.mjs"));
+    const program = join(
+      own,
+      Object.keys(texts).find((title) => title !== "svc.mjs"),
+    );
     if (framework === "node") {
       order[framework] = () => run(process.execPath, [program], { env: { ...process.env, ...env } }).then(() => 201);
       continue;
@@ -132,10 +166,16 @@ async function textsOf(folder, server) {
   for (const mode of modes) {
     const html = (await snippets(server, "html", mode))["index.html"];
     texts["/html-" + mode] = plain("html-" + mode, html, `svc.push(["track", "ordered_html-${mode}"]);`);
-    for (const framework of ofServers) texts[`/${framework}-${mode}`] = plain(`${framework}-${mode}`, html, `fetch("/orders/${framework}", { method: "POST" });`);
+    for (const framework of ofServers)
+      texts[`/${framework}-${mode}`] = plain(
+        `${framework}-${mode}`,
+        html,
+        `fetch("/orders/${framework}", { method: "POST" });`,
+      );
     const name = "react-" + mode;
     texts[`/${name}.js`] = await react(folder, name, mode, await snippets(server, "react", mode));
-    texts["/" + name] = `<!doctype html><html lang="en"><title>${name}</title><head></head><div id="root"></div><script type="module" src="/${name}.js"></script>`;
+    texts["/" + name] =
+      `<!doctype html><html lang="en"><title>${name}</title><head></head><div id="root"></div><script type="module" src="/${name}.js"></script>`;
   }
   return texts;
 }
@@ -154,17 +194,34 @@ export async function startSite(server) {
     const site = createServer(async (request, response) => {
       const order = request.method === "POST" && behind.order[request.url.replace("/orders/", "")];
       if (order) return response.writeHead(await order()).end();
-      response.setHeader("content-type", request.url.endsWith(".js") ? "text/javascript" : "text/html").end(texts[request.url] ?? "");
+      response
+        .setHeader("content-type", request.url.endsWith(".js") ? "text/javascript" : "text/html")
+        .end(texts[request.url] ?? "");
     });
     await new Promise((done) => site.listen(0, "127.0.0.1", done));
     stops.push(() => (site.closeAllConnections(), site.close()));
     const own = join(folder, "next");
     await nextjs(own, server);
-    await run(process.execPath, [next, "build", own], { env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" } }).catch((error) => { throw new Error("next build: " + error.stdout + error.stderr); });
-    const dsn = (await call(server, server.token, "POST", `${app}/keys`, { kind: "public", environment: "production", label: "next" })).dsn;
-    const rendered = await served("next start", (port) => [next, "start", own, "-p", String(port), "-H", "127.0.0.1"], { SVC_DSN: dsn });
+    await run(process.execPath, [next, "build", own], { env: { ...process.env, NEXT_TELEMETRY_DISABLED: "1" } }).catch(
+      (error) => {
+        throw new Error("next build: " + error.stdout + error.stderr);
+      },
+    );
+    const dsn = (
+      await call(server, server.token, "POST", `${app}/keys`, {
+        kind: "public",
+        environment: "production",
+        label: "next",
+      })
+    ).dsn;
+    const rendered = await served("next start", (port) => [next, "start", own, "-p", String(port), "-H", "127.0.0.1"], {
+      SVC_DSN: dsn,
+    });
     stops.push(rendered.stop);
-    return { at: (name) => (name.startsWith("nextjs") ? rendered.url : `http://127.0.0.1:${site.address().port}`) + "/" + name, stop };
+    return {
+      at: (name) => (name.startsWith("nextjs") ? rendered.url : `http://127.0.0.1:${site.address().port}`) + "/" + name,
+      stop,
+    };
   } catch (error) {
     await stop();
     throw error;

@@ -13,7 +13,10 @@ let server, site, browser;
 before(async () => {
   server = await start();
   site = await startSite(server);
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
 });
 
 after(async () => {
@@ -25,14 +28,16 @@ after(async () => {
 const read = (path) => call(server, server.token, "GET", app + path);
 const seen = (what, is) => until(what, async () => (await read("/events?limit=200")).data.find(is));
 const orders = async () => (await read("/events?name=order_placed&limit=200")).data.length;
-const failed = (text) => until(text, async () => (await read("/errors?limit=100")).data.find((row) => row.title.includes(text)));
+const failed = (text) =>
+  until(text, async () => (await read("/errors?limit=100")).data.find((row) => row.title.includes(text)));
 
 // open opens a page in a new browser context without stored data. It returns the page and the requests that it sends to
 // the service.
 async function open(t, name) {
   const context = await browser.newContext();
   t.after(() => context.close());
-  const page = await context.newPage(), sent = [];
+  const page = await context.newPage(),
+    sent = [];
   page.on("request", (request) => request.url().includes("/api/") && sent.push(request.url()));
   await page.goto(site.at(name));
   await page.waitForFunction(() => globalThis.svc && !Array.isArray(globalThis.svc));
@@ -53,28 +58,44 @@ async function used(page, name) {
 
 // Waits for all data that such use sends.
 async function told(name, ordersBefore) {
-  const view = (path, title) => seen(`the view of ${path}`, (row) => row.name === "page_view" && row.path === path && row.title === title);
-  const first = await view("/" + name, name), second = await view(`/${name}/second`, "Second");
+  const view = (path, title) =>
+    seen(`the view of ${path}`, (row) => row.name === "page_view" && row.path === path && row.title === title);
+  const first = await view("/" + name, name),
+    second = await view(`/${name}/second`, "Second");
   assert.equal(first.anonymousId, second.anonymousId, "the second page was loaded");
-  if (ordersBefore === undefined) await seen("the order", (row) => row.name === "ordered_" + name && row.anonymousId === first.anonymousId);
+  if (ordersBefore === undefined)
+    await seen("the order", (row) => row.name === "ordered_" + name && row.anonymousId === first.anonymousId);
   else await until("the order of the program", async () => ((await orders()) > ordersBefore ? true : undefined));
   const attention = await seen("the attention", (row) => row.name === "engagement" && row.path === `/${name}/second`);
   assert.ok(attention.properties.scrollDepth > 30, JSON.stringify(attention.properties));
   await failed(name + " failed");
   await until("a first paint", async () => {
-    const counts = await Promise.all(["", "/second"].map(async (rest) => (await read(`/metrics/series?name=FCP&agg=p75&range=1h&label.path=/${name}${rest}`)).summary.count));
+    const counts = await Promise.all(
+      ["", "/second"].map(
+        async (rest) =>
+          (await read(`/metrics/series?name=FCP&agg=p75&range=1h&label.path=/${name}${rest}`)).summary.count,
+      ),
+    );
     return counts[0] + counts[1] === 1 ? true : undefined;
   });
 }
 
-const kept = (page) => page.evaluate(async () => [Object.keys(localStorage), Object.keys(sessionStorage), document.cookie, (await indexedDB.databases()).length, (await caches.keys()).length]);
+const kept = (page) =>
+  page.evaluate(async () => [
+    Object.keys(localStorage),
+    Object.keys(sessionStorage),
+    document.cookie,
+    (await indexedDB.databases()).length,
+    (await caches.keys()).length,
+  ]);
 
 for (const framework of [...ofPages, ...ofServers]) {
   describe(framework, () => {
     const before = () => (ofServers.includes(framework) ? orders() : undefined);
 
     test("a page tells of its visit", async (t) => {
-      const name = framework + "-persistent", placed = await before();
+      const name = framework + "-persistent",
+        placed = await before();
       const { page } = await open(t, name);
       await used(page, name);
       await page.goto("about:blank");
@@ -82,7 +103,8 @@ for (const framework of [...ofPages, ...ofServers]) {
     });
 
     test("an ephemeral page tells nothing before consent, and keeps nothing", async (t) => {
-      const name = framework + "-ephemeral", placed = await before();
+      const name = framework + "-ephemeral",
+        placed = await before();
       const { page, sent } = await open(t, name);
       await used(page, name);
       assert.deepEqual(sent, []);

@@ -20,7 +20,9 @@ after(() => server?.stop());
 
 // report runs a process that measures, and returns the warnings of its exporter.
 async function report(environment) {
-  const { stdout } = await run(process.execPath, [meter], { env: { ...process.env, URL: server.url, KEY: server.secret, ...environment } });
+  const { stdout } = await run(process.execPath, [meter], {
+    env: { ...process.env, URL: server.url, KEY: server.secret, ...environment },
+  });
   return JSON.parse(stdout);
 }
 
@@ -43,7 +45,8 @@ function bucketOf(kind, value) {
     return [bounds[at - 1], bounds[at]];
   }
   const place = (x, scale) => Math.ceil(Math.log2(x) * 2 ** scale) - 1;
-  const low = Math.min(...observations), high = Math.max(...observations);
+  const low = Math.min(...observations),
+    high = Math.max(...observations);
   let scale = 20;
   while (place(high, scale) - place(low, scale) >= maxBuckets) scale--;
   const at = place(value, scale);
@@ -89,11 +92,21 @@ for (const encoding of ["json", "protobuf"]) {
         const exact = observations.reduce((total, value) => total + value, 0);
         assert.equal(count, observations.length);
         assert.ok(Math.abs(sum - exact) < 1e-6 * exact, `the sum is ${sum} instead of ${exact}`);
-        for (const [agg, q] of [["p50", 0.5], ["p95", 0.95], ["p99", 0.99]]) {
+        for (const [agg, q] of [
+          ["p50", 0.5],
+          ["p95", 0.95],
+          ["p99", 0.99],
+        ]) {
           const [low, high] = bucketOf(kind, sorted[Math.ceil(q * sorted.length) - 1]);
-          for (const [span, source, slack] of [["&range=1h", "points", 0], ["&range=7d&interval=1d", "rollups", sketchAccuracy]]) {
+          for (const [span, source, slack] of [
+            ["&range=1h", "points", 0],
+            ["&range=7d&interval=1d", "rollups", sketchAccuracy],
+          ]) {
             const value = await percentile(`${prefix}.${kind}`, agg, span, source);
-            assert.ok(value >= low * (1 - slack) - 1e-9 && value <= high * (1 + slack) + 1e-9, `${agg} of ${kind} by ${source} is ${value}, not within ${low} and ${high}`);
+            assert.ok(
+              value >= low * (1 - slack) - 1e-9 && value <= high * (1 + slack) + 1e-9,
+              `${agg} of ${kind} by ${source} is ${value}, not within ${low} and ${high}`,
+            );
           }
         }
       }
@@ -110,7 +123,12 @@ for (const encoding of ["json", "protobuf"]) {
   });
 
   test(`${encoding}: a wrong key is an error of the exporter`, async () => {
-    const warnings = await report({ EXPORTER: encoding, TEMPORALITY: "delta", PREFIX: encoding + ".stranger", KEY: "svc_sec_prod_nobody" });
+    const warnings = await report({
+      EXPORTER: encoding,
+      TEMPORALITY: "delta",
+      PREFIX: encoding + ".stranger",
+      KEY: "svc_sec_prod_nobody",
+    });
     assert.ok(warnings.length > 0);
     assert.match(warnings.join("\n"), /401|Unauthorized/);
   });

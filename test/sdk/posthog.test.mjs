@@ -9,7 +9,11 @@ let server;
 
 before(async () => {
   server = await start();
-  await call(server, server.token, "PUT", `${app}/flags/checkout`, { name: "checkout", kind: "boolean", environments: { production: { enabled: true, rolloutPercent: 100 } } });
+  await call(server, server.token, "PUT", `${app}/flags/checkout`, {
+    name: "checkout",
+    kind: "boolean",
+    environments: { production: { enabled: true, rolloutPercent: 100 } },
+  });
 });
 
 after(() => server?.stop());
@@ -25,7 +29,11 @@ test("posthog-node captures events, people and errors, and its calls of flags ar
   client.on("error", (error) => problems.push(String(error)));
   assert.equal(await client.isFeatureEnabled("checkout", "ada"), true);
   client.capture({ distinctId: "ada", event: "order", properties: { total: 12, $set: { plan: "pro" } } });
-  client.capture({ distinctId: "ada", event: "$pageview", properties: { $current_url: "https://shop.example/basket?utm_source=news" } });
+  client.capture({
+    distinctId: "ada",
+    event: "$pageview",
+    properties: { $current_url: "https://shop.example/basket?utm_source=news" },
+  });
   client.identify({ distinctId: "ada", properties: { name: "Ada" } });
   client.alias({ distinctId: "ada", alias: "lovelace" });
   client.captureException(new TypeError("the basket is null"), "ada");
@@ -34,14 +42,21 @@ test("posthog-node captures events, people and errors, and its calls of flags ar
 
   const names = await until("the events are stored", async () => {
     const rows = (await read("/events")).data;
-    return rows.length >= 2 ? rows.map((row) => row.name).filter((name) => !name.startsWith("$")).sort() : undefined;
+    return rows.length >= 2
+      ? rows
+          .map((row) => row.name)
+          .filter((name) => !name.startsWith("$"))
+          .sort()
+      : undefined;
   });
   assert.deepEqual(names, ["order", "page_view"]);
   const order = (await read("/events")).data.find((row) => row.name === "order");
   assert.deepEqual([order.distinctId, order.properties.total], ["ada", 12]);
   const issue = await until("the error is an issue", async () => (await read("/errors")).data[0]);
   assert.match(JSON.stringify(issue), /the basket is null/);
-  await until("the call of the flag is counted as told twice", async () => ((await today("flagEvaluations")).duplicates === 1 ? true : undefined));
+  await until("the call of the flag is counted as told twice", async () =>
+    (await today("flagEvaluations")).duplicates === 1 ? true : undefined,
+  );
   const person = await until("the person is known", async () => (await read("/people?q=ada")).data[0]);
   assert.match(JSON.stringify(person), /Ada/);
 });

@@ -10,7 +10,14 @@ import { promisify } from "node:util";
 import { call, start } from "../browser/server.mjs";
 
 const run = promisify(execFile);
-const binary = join(fileURLToPath(new URL(".", import.meta.url)), "node_modules", "@sentry", "cli-linux-x64", "bin", "sentry-cli");
+const binary = join(
+  fileURLToPath(new URL(".", import.meta.url)),
+  "node_modules",
+  "@sentry",
+  "cli-linux-x64",
+  "bin",
+  "sentry-cli",
+);
 const releases = "/api/0/organizations/acme/releases/";
 let server, folder;
 
@@ -41,7 +48,13 @@ async function commit(message) {
 
 // cli runs sentry-cli in the repository and returns its output.
 async function cli(...args) {
-  const env = { ...process.env, SENTRY_URL: server.url, SENTRY_AUTH_TOKEN: server.token, SENTRY_ORG: "acme", SENTRY_PROJECT: "web" };
+  const env = {
+    ...process.env,
+    SENTRY_URL: server.url,
+    SENTRY_AUTH_TOKEN: server.token,
+    SENTRY_ORG: "acme",
+    SENTRY_PROJECT: "web",
+  };
   const { stdout, stderr } = await run(binary, args, { env, cwd: folder });
   return stdout + stderr;
 }
@@ -49,11 +62,17 @@ async function cli(...args) {
 const read = (path) => call(server, server.token, "GET", releases + path);
 
 test("sentry-cli announces, finalizes and lists releases", async () => {
-  assert.match(await cli("releases", "new", "shop@1.0.0", "--url", "https://acme.example/1"), /Created release shop@1\.0\.0/);
+  assert.match(
+    await cli("releases", "new", "shop@1.0.0", "--url", "https://acme.example/1"),
+    /Created release shop@1\.0\.0/,
+  );
   const created = await read("shop@1.0.0/");
   assert.equal(created.dateReleased, null);
   assert.equal(created.url, "https://acme.example/1");
-  assert.deepEqual(created.projects.map((project) => project.slug), ["web"]);
+  assert.deepEqual(
+    created.projects.map((project) => project.slug),
+    ["web"],
+  );
 
   await cli("releases", "new", "shop@1.0.0");
   assert.equal((await read("shop@1.0.0/")).dateCreated, created.dateCreated);
@@ -74,31 +93,65 @@ test("sentry-cli announces, finalizes and lists releases", async () => {
 test("sentry-cli sets the commits since the release before", async () => {
   const first = [await commit("one"), await commit("two")].reverse();
   await cli("releases", "set-commits", "lib@1", "--local");
-  assert.deepEqual((await read("lib@1/commits/")).map((one) => one.id), first);
+  assert.deepEqual(
+    (await read("lib@1/commits/")).map((one) => one.id),
+    first,
+  );
   const [newest] = await read("lib@1/commits/");
   assert.equal(newest.message, "two");
   assert.deepEqual(newest.author, { name: "Ada", email: "ada@acme.example" });
 
   const third = await commit("three");
   await cli("releases", "set-commits", "lib@2", "--local");
-  assert.deepEqual((await read("lib@2/commits/")).map((one) => one.id), [third]);
+  assert.deepEqual(
+    (await read("lib@2/commits/")).map((one) => one.id),
+    [third],
+  );
   assert.match(await cli("releases", "info", "lib@2", "--show-commits"), new RegExp(third.slice(0, 7)));
 
   // Without connected repositories sentry-cli uses the commits of the local repository, and prints a message about it.
   const fourth = await commit("four");
-  assert.match(await cli("releases", "set-commits", "lib@3", "--auto"), /Could not determine any commits to be associated with a repo-based integration/);
-  assert.deepEqual((await read("lib@3/commits/")).map((one) => one.id), [fourth]);
+  assert.match(
+    await cli("releases", "set-commits", "lib@3", "--auto"),
+    /Could not determine any commits to be associated with a repo-based integration/,
+  );
+  assert.deepEqual(
+    (await read("lib@3/commits/")).map((one) => one.id),
+    [fourth],
+  );
   const fifth = await commit("five");
   await cli("releases", "set-commits", "lib@4", "--commit", `acme/shop@${fifth}`);
-  assert.deepEqual((await read("lib@4/commits/")).map((one) => one.id), [fifth]);
+  assert.deepEqual(
+    (await read("lib@4/commits/")).map((one) => one.id),
+    [fifth],
+  );
 });
 
 test("sentry-cli notes deploys, by its present and its earlier command", async () => {
   await cli("releases", "new", "app@1");
-  assert.match(await cli("deploys", "new", "--release", "app@1", "-e", "production", "-n", "first", "--started", "1700000000", "--finished", "1700000100"), /Created new deploy/);
+  assert.match(
+    await cli(
+      "deploys",
+      "new",
+      "--release",
+      "app@1",
+      "-e",
+      "production",
+      "-n",
+      "first",
+      "--started",
+      "1700000000",
+      "--finished",
+      "1700000100",
+    ),
+    /Created new deploy/,
+  );
   assert.match(await cli("releases", "deploys", "app@1", "new", "-e", "staging"), /Created new deploy/);
   const deploys = await read("app@1/deploys/");
-  assert.deepEqual(deploys.map((one) => one.environment), ["staging", "production"]);
+  assert.deepEqual(
+    deploys.map((one) => one.environment),
+    ["staging", "production"],
+  );
   assert.equal(deploys[1].name, "first");
   assert.equal(deploys[1].dateStarted, "2023-11-14T22:13:20.000Z");
   assert.equal(deploys[1].dateFinished, "2023-11-14T22:15:00.000Z");

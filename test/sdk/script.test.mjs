@@ -11,7 +11,13 @@ let server, site, address, browser, key;
 
 before(async () => {
   server = await start();
-  key = (await call(server, server.token, "POST", `${app}/keys`, { kind: "public", environment: "production", label: "script" })).key;
+  key = (
+    await call(server, server.token, "POST", `${app}/keys`, {
+      kind: "public",
+      environment: "production",
+      label: "script",
+    })
+  ).key;
   // ?with=<words> returns a page whose script has exactly these data attributes, separated by commas.
   site = createServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url, "http://site");
@@ -25,7 +31,10 @@ before(async () => {
   });
   await new Promise((done) => site.listen(0, "127.0.0.1", done));
   address = `http://127.0.0.1:${site.address().port}`;
-  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
 });
 
 after(async () => {
@@ -74,7 +83,14 @@ test("views follow the address, with their titles", async (t) => {
   await seen("the first again", (row) => row.path === "/one" && row.title === "Two");
   const all = await seenAfter(page, "views-end");
   const views = all.filter((row) => row.name === "page_view").reverse();
-  assert.deepEqual(views.map((row) => [row.path, row.title]), [["/one", "/one"], ["/two", "Two"], ["/one", "Two"]]);
+  assert.deepEqual(
+    views.map((row) => [row.path, row.title]),
+    [
+      ["/one", "/one"],
+      ["/two", "Two"],
+      ["/one", "Two"],
+    ],
+  );
   assert.equal(new Set(all.map((row) => row.sessionId)).size, 1);
   assert.deepEqual([views[0].utmSource, views[0].library, views[0].screen], ["news", "svc-browser/1.0.0", "1280x720"]);
 });
@@ -105,7 +121,9 @@ test("links to other hosts, files and forms are told without what is private", a
 test("errors become issues, with their stack", async (t) => {
   const page = await visit(t, "/errors");
   await page.evaluate(() => {
-    setTimeout(function failing() { throw new TypeError("nobody caught this"); });
+    setTimeout(function failing() {
+      throw new TypeError("nobody caught this");
+    });
     Promise.reject(new Error("nobody awaited this"));
     globalThis.svc.captureError(new RangeError("caught by hand"), { tags: { part: "cart" } });
   });
@@ -116,7 +134,10 @@ test("errors become issues, with their stack", async (t) => {
   });
   const caught = issues.find((row) => row.title.includes("caught by hand"));
   // An issue is listed before the rows of its occurrences are stored.
-  const newest = await until("an occurrence", async () => (await call(server, server.token, "GET", `${app}/errors/${caught.id}/events?limit=1`)).data[0]);
+  const newest = await until(
+    "an occurrence",
+    async () => (await call(server, server.token, "GET", `${app}/errors/${caught.id}/events?limit=1`)).data[0],
+  );
   const occurrence = await call(server, server.token, "GET", `${app}/errors/${caught.id}/events/${newest.id}`);
   assert.equal(occurrence.handled, true);
   assert.equal(occurrence.tags.part, "cart");
@@ -128,7 +149,12 @@ test("web vitals are told", async (t) => {
   await page.click("h1");
   await leave(page);
   await until("a first paint", async () => {
-    const { summary } = await call(server, server.token, "GET", `${app}/metrics/series?name=FCP&agg=p75&range=1h&label.path=/vitals`);
+    const { summary } = await call(
+      server,
+      server.token,
+      "GET",
+      `${app}/metrics/series?name=FCP&agg=p75&range=1h&label.path=/vitals`,
+    );
     return summary.count === 1 ? summary : undefined;
   });
 });
@@ -156,11 +182,26 @@ test("an ephemeral page waits for consent and keeps nothing", async (t) => {
     history.pushState({}, "", "/quiet/two");
   });
   await page.waitForLoadState("networkidle");
-  assert.deepEqual(sent.filter((url) => url.includes("/api/")), []);
+  assert.deepEqual(
+    sent.filter((url) => url.includes("/api/")),
+    [],
+  );
   await page.evaluate(() => globalThis.svc.consent("granted"));
   const all = await seenAfter(page, "quiet-end");
-  assert.deepEqual(all.filter((row) => row.name !== "engagement").map((row) => row.name).sort(), ["early", "page_view", "page_view", "quiet-end", "waiting"]);
-  const kept = await page.evaluate(async () => [localStorage.length, sessionStorage.length, document.cookie, (await indexedDB.databases()).length, (await caches.keys()).length]);
+  assert.deepEqual(
+    all
+      .filter((row) => row.name !== "engagement")
+      .map((row) => row.name)
+      .sort(),
+    ["early", "page_view", "page_view", "quiet-end", "waiting"],
+  );
+  const kept = await page.evaluate(async () => [
+    localStorage.length,
+    sessionStorage.length,
+    document.cookie,
+    (await indexedDB.databases()).length,
+    (await caches.keys()).length,
+  ]);
   assert.deepEqual(kept, [0, 0, "", 0, 0]);
 });
 
@@ -172,7 +213,10 @@ test("a refusal forgets what waited and what was kept", async (t) => {
   await page.evaluate(() => globalThis.svc.track("after-refusal"));
   await page.goto(`${address}/refused/two`);
   await leave(page);
-  assert.deepEqual(sent.filter((url) => url.includes("/api/")), []);
+  assert.deepEqual(
+    sent.filter((url) => url.includes("/api/")),
+    [],
+  );
   await page.goto(`${address}/refused`);
   assert.deepEqual(await page.evaluate(() => Object.keys(localStorage)), ["svc_consent"]);
 });
@@ -182,13 +226,20 @@ test("Global Privacy Control and Do Not Track silence the page", async (t) => {
     const context = await browser.newContext();
     t.after(() => context.close());
     const page = await context.newPage();
-    await page.addInitScript((name) => Object.defineProperty(navigator, name, { value: name === "doNotTrack" ? "1" : true }), signal);
+    await page.addInitScript(
+      (name) => Object.defineProperty(navigator, name, { value: name === "doNotTrack" ? "1" : true }),
+      signal,
+    );
     const sent = [];
     page.on("request", (request) => sent.push(request.url()));
     await page.goto(`${address}/signals`, { waitUntil: "networkidle" });
     await page.evaluate(() => globalThis.svc.track("unwanted"));
     await leave(page);
-    assert.deepEqual(sent.filter((url) => url.includes("/api/")), [], signal);
+    assert.deepEqual(
+      sent.filter((url) => url.includes("/api/")),
+      [],
+      signal,
+    );
     await page.goto(`${address}/signals`);
     assert.equal(await page.evaluate(() => localStorage.length), 0, signal);
   }
@@ -207,7 +258,16 @@ test("what happens offline is sent by the next page, once", async (t) => {
   await page.unroute("**/api/v1/**");
   await page.goto(`${address}/online`);
   const all = await seenAfter(page, "offline-end");
-  assert.deepEqual(all.filter((row) => row.name.startsWith("made-offline")).map((row) => [row.name, row.path]).sort(), [["made-offline", "/offline"], ["made-offline-too", "/offline"]]);
+  assert.deepEqual(
+    all
+      .filter((row) => row.name.startsWith("made-offline"))
+      .map((row) => [row.name, row.path])
+      .sort(),
+    [
+      ["made-offline", "/offline"],
+      ["made-offline-too", "/offline"],
+    ],
+  );
   assert.equal(await page.evaluate(() => localStorage.getItem("svc_queue")), null);
 });
 
@@ -215,7 +275,11 @@ test("an answer of 503 is asked again, and a refused item is not", async (t) => 
   const page = await visit(t, "/busy");
   await seen("the view", (row) => row.path === "/busy");
   let refusals = 2;
-  await page.route("**/api/v1/**", (route) => (refusals-- > 0 ? route.fulfill({ status: 503, headers: { "Retry-After": "0", "Access-Control-Allow-Origin": "*" } }) : route.continue()));
+  await page.route("**/api/v1/**", (route) =>
+    refusals-- > 0
+      ? route.fulfill({ status: 503, headers: { "Retry-After": "0", "Access-Control-Allow-Origin": "*" } })
+      : route.continue(),
+  );
   await page.evaluate(() => globalThis.svc.track("again"));
   await seen("the event", (row) => row.name === "again");
   const asked = [];
@@ -229,18 +293,30 @@ test("a page sends nothing more for a module that is switched off, and the next 
   const { modules } = await call(server, server.token, "GET", app);
   const switchTo = async (on) => {
     await call(server, server.token, "PATCH", app, { modules: on });
-    const probe = { items: [{ type: "event", name: "probe", distinctId: "prober" }, { type: "vital", name: "LCP", value: 1, path: "/probe" }, { type: "error", name: "Probe", message: "probe" }] };
+    const probe = {
+      items: [
+        { type: "event", name: "probe", distinctId: "prober" },
+        { type: "vital", name: "LCP", value: 1, path: "/probe" },
+        { type: "error", name: "Probe", message: "probe" },
+      ],
+    };
     await until("the keys know the modules", async () => {
-      const answer = await (await fetch(`${server.url}/api/v1/batch?key=${key}`, { method: "POST", body: JSON.stringify(probe) })).json();
-      return answer.accepted === ["analytics", "metrics", "errors"].filter((name) => on.includes(name)).length || undefined;
+      const answer = await (
+        await fetch(`${server.url}/api/v1/batch?key=${key}`, { method: "POST", body: JSON.stringify(probe) })
+      ).json();
+      return (
+        answer.accepted === ["analytics", "metrics", "errors"].filter((name) => on.includes(name)).length || undefined
+      );
     });
   };
   t.after(() => call(server, server.token, "PATCH", app, { modules }));
   const sent = [];
-  const follow = (page) => page.on("request", (request) => {
-    if (request.url().includes("/api/v1/batch")) sent.push(...JSON.parse(request.postData()).items.map((item) => item.name ?? item.type));
-    else if (request.url().includes("/api/")) sent.push(new URL(request.url()).pathname.split("/").pop());
-  });
+  const follow = (page) =>
+    page.on("request", (request) => {
+      if (request.url().includes("/api/v1/batch"))
+        sent.push(...JSON.parse(request.postData()).items.map((item) => item.name ?? item.type));
+      else if (request.url().includes("/api/")) sent.push(new URL(request.url()).pathname.split("/").pop());
+    });
   const heard = (page) => page.waitForResponse((response) => response.url().includes("/api/v1/batch"));
 
   await switchTo(modules.filter((name) => !["analytics", "flags", "ai"].includes(name)));
@@ -272,7 +348,10 @@ test("a page sends nothing more for a module that is switched off, and the next 
   await page.evaluate(() => globalThis.svc.captureError(new RangeError("not sent")));
   const all = await seenAfter(page, "off-end");
   assert.deepEqual(sent, ["off-end"]);
-  assert.deepEqual(all.filter((row) => row.path === "/off/three").map((row) => row.name), ["off-end", "page_view"]);
+  assert.deepEqual(
+    all.filter((row) => row.path === "/off/three").map((row) => row.name),
+    ["off-end", "page_view"],
+  );
 });
 
 test("the npm package has types for what it exports", async () => {

@@ -29,7 +29,11 @@ after(async () => {
 });
 
 async function freshDSN(of = server) {
-  const key = await call(of, of.token, "POST", "/api/v1/apps/acme/web/keys", { kind: "public", environment: "production", label: "sdk" });
+  const key = await call(of, of.token, "POST", "/api/v1/apps/acme/web/keys", {
+    kind: "public",
+    environment: "production",
+    label: "sdk",
+  });
   return key.dsn;
 }
 
@@ -54,7 +58,13 @@ async function newest(row) {
 // bundle builds one file of the application.
 async function bundle(entry, platform, outfile, options = {}) {
   await build({
-    entryPoints: [join(here, "app", entry)], outfile, bundle: true, platform, format: platform === "node" ? "cjs" : "iife", sourcemap: true, logLevel: "error",
+    entryPoints: [join(here, "app", entry)],
+    outfile,
+    bundle: true,
+    platform,
+    format: platform === "node" ? "cjs" : "iife",
+    sourcemap: true,
+    logLevel: "error",
     ...options,
   });
 }
@@ -62,7 +72,9 @@ async function bundle(entry, platform, outfile, options = {}) {
 test("@sentry/node reports exceptions, messages and unhandled rejections with all that surrounds them", async () => {
   const file = join(folder, "plain.js");
   await bundle("server.ts", "node", file, { minify: false });
-  await run(process.execPath, [file], { env: { ...process.env, DSN: dsn, RELEASE: "shop@1.2.3", AMOUNT: "3", MORE: "1" } });
+  await run(process.execPath, [file], {
+    env: { ...process.env, DSN: dsn, RELEASE: "shop@1.2.3", AMOUNT: "3", MORE: "1" },
+  });
 
   const thrown = await newest(await issue("TypeError: negative amount -3"));
   assert.equal(thrown.level, "error");
@@ -93,10 +105,19 @@ test("a minified redeploy with source maps of sentry-cli is no new issue", async
     const dist = join(folder, `dist-${n}`);
     const file = join(dist, "server.js");
     // A different banner moves every column, and the minified names change too.
-    await bundle("server.ts", "node", file, { minify: true, banner: { js: n === 0 ? "" : "var moved='" + "x".repeat(97) + "';" } });
+    await bundle("server.ts", "node", file, {
+      minify: true,
+      banner: { js: n === 0 ? "" : "var moved='" + "x".repeat(97) + "';" },
+    });
     await run(sourcemaps, ["sourcemaps", "inject", dist]);
     await run(sourcemaps, ["sourcemaps", "upload", "--release", release, dist], {
-      env: { ...process.env, SENTRY_URL: server.url, SENTRY_AUTH_TOKEN: server.token, SENTRY_ORG: "acme", SENTRY_PROJECT: "web" },
+      env: {
+        ...process.env,
+        SENTRY_URL: server.url,
+        SENTRY_AUTH_TOKEN: server.token,
+        SENTRY_ORG: "acme",
+        SENTRY_PROJECT: "web",
+      },
     });
     await run(process.execPath, [file], { env: { ...process.env, DSN: dsn, RELEASE: release, AMOUNT: "77" } });
   }
@@ -105,7 +126,13 @@ test("a minified redeploy with source maps of sentry-cli is no new issue", async
   assert.equal(row.releaseFirst, "shop@2.0.0");
   assert.equal(row.releaseLast, "shop@2.0.1");
   const { frames } = await newest(row);
-  assert.deepEqual(frames.slice(0, 2).map((frame) => [frame.function, frame.line]), [["chargeCard", 4], ["checkout", 12]]);
+  assert.deepEqual(
+    frames.slice(0, 2).map((frame) => [frame.function, frame.line]),
+    [
+      ["chargeCard", 4],
+      ["checkout", 12],
+    ],
+  );
 });
 
 test("a limit of errors pauses errors and nothing else", async () => {
@@ -133,10 +160,15 @@ test("@sentry/browser reports from a page of another origin", async () => {
   const site = createServer((request, response) => {
     const isScript = request.url.startsWith("/page.js");
     response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
-    response.end(isScript ? script : '<!doctype html><body><button>buy</button><script src="/page.js"></script></body>');
+    response.end(
+      isScript ? script : '<!doctype html><body><button>buy</button><script src="/page.js"></script></body>',
+    );
   });
   await new Promise((done) => site.listen(0, "127.0.0.1", done));
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
   try {
     const page = await browser.newPage();
     await page.goto(`http://127.0.0.1:${site.address().port}/?dsn=${encodeURIComponent(dsn)}`);

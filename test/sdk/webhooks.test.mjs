@@ -23,7 +23,10 @@ before(async () => {
   await new Promise((done) => receiver.listen(0, "127.0.0.1", done));
   server = await start({ SVC_MONITOR_ALLOW: "127.0.0.1" });
   destination = await call(server, server.session, "POST", path, {
-    kind: "webhook", name: "Shop", config: { url: `http://127.0.0.1:${receiver.address().port}/hook` }, mapping: [{ event: "purchase", destinationEvent: "Purchase", valueProperty: "total", currency: "EUR" }],
+    kind: "webhook",
+    name: "Shop",
+    config: { url: `http://127.0.0.1:${receiver.address().port}/hook` },
+    mapping: [{ event: "purchase", destinationEvent: "Purchase", valueProperty: "total", currency: "EUR" }],
   });
 });
 
@@ -35,7 +38,9 @@ after(async () => {
 
 // delivered sends a conversion and returns the webhook request for it.
 async function delivered(id) {
-  await call(server, server.secret, "POST", "/api/v1/batch", { items: [{ type: "event", id, name: "purchase", distinctId: "zoë", properties: { total: 12.5, note: "für Zoë ✓" } }] });
+  await call(server, server.secret, "POST", "/api/v1/batch", {
+    items: [{ type: "event", id, name: "purchase", distinctId: "zoë", properties: { total: 12.5, note: "für Zoë ✓" } }],
+  });
   return until(`the webhook has ${id}`, () => requests.find((one) => one.headers["webhook-id"] === id));
 }
 
@@ -44,8 +49,14 @@ test("Standard Webhooks", async () => {
   const payload = new Webhook(destination.secret).verify(body, headers);
   assert.equal(payload.event.id, "order-1");
   assert.equal(payload.event.properties.note, "für Zoë ✓");
-  assert.throws(() => new Webhook(destination.secret).verify(body.replace("12.5", "99.5"), headers), WebhookVerificationError);
-  assert.throws(() => new Webhook("whsec_" + Buffer.alloc(32).toString("base64")).verify(body, headers), WebhookVerificationError);
+  assert.throws(
+    () => new Webhook(destination.secret).verify(body.replace("12.5", "99.5"), headers),
+    WebhookVerificationError,
+  );
+  assert.throws(
+    () => new Webhook("whsec_" + Buffer.alloc(32).toString("base64")).verify(body, headers),
+    WebhookVerificationError,
+  );
 });
 
 test("Stripe's constructEvent", async () => {
@@ -54,8 +65,14 @@ test("Stripe's constructEvent", async () => {
   const payload = stripe.webhooks.constructEvent(body, header, destination.secret);
   assert.equal(payload.type, "destination.event");
   assert.equal(payload.event.id, "order-2");
-  assert.throws(() => stripe.webhooks.constructEvent(body + " ", header, destination.secret), Stripe.errors.StripeSignatureVerificationError);
-  assert.throws(() => stripe.webhooks.constructEvent(body, header, "whsec_other"), Stripe.errors.StripeSignatureVerificationError);
+  assert.throws(
+    () => stripe.webhooks.constructEvent(body + " ", header, destination.secret),
+    Stripe.errors.StripeSignatureVerificationError,
+  );
+  assert.throws(
+    () => stripe.webhooks.constructEvent(body, header, "whsec_other"),
+    Stripe.errors.StripeSignatureVerificationError,
+  );
 });
 
 test("both secrets of a rotation", async () => {

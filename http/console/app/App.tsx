@@ -61,28 +61,69 @@ export function App() {
     location.replace(made.current);
     made.current = "";
   }, [world.data]);
-  const created = (hash: string) => { made.current = hash; next((n) => n + 1); };
-  const enter = useCallback(() => { open(""); leave(false); next((n) => n + 1); }, []);
+  const created = (hash: string) => {
+    made.current = hash;
+    next((n) => n + 1);
+  };
+  const enter = useCallback(() => {
+    open("");
+    leave(false);
+    next((n) => n + 1);
+  }, []);
   if (out) return <SignIn key={link} link={link} done={enter} />;
   if (world.data) return <Shown world={world.data} created={created} left={() => leave(true)} />;
-  if (world.error) return <Door title={t.product}><Failure error={world.error} again={world.again} /></Door>;
-  return <p class="hidden" role="status">{t.hints.loading}</p>;
+  if (world.error)
+    return (
+      <Door title={t.product}>
+        <Failure error={world.error} again={world.again} />
+      </Door>
+    );
+  return (
+    <p class="hidden" role="status">
+      {t.hints.loading}
+    </p>
+  );
 }
 
 const last = "svc-console-app";
 
 // Shown finds the application of the address. An address without one leads to the last shown application.
 function Shown({ world, created, left }: { world: World; created: (hash: string) => void; left: () => void }) {
-  const place = usePlace(), makes = creating();
+  const place = usePlace(),
+    makes = creating();
   const app = world.apps.find((one) => one.organization.slug === place.org && one.slug === place.app);
   useEffect(() => {
     if (app) return localStorage.setItem(last, app.organization.slug + "/" + app.slug);
-    const before = world.apps.find((one) => one.organization.slug + "/" + one.slug === localStorage.getItem(last)) ?? world.apps[0];
-    if (before && !makes) location.replace(hashOf({ org: before.organization.slug, app: before.slug, page: "overview", rest: "", query: new URLSearchParams() }));
+    const before =
+      world.apps.find((one) => one.organization.slug + "/" + one.slug === localStorage.getItem(last)) ?? world.apps[0];
+    if (before && !makes)
+      location.replace(
+        hashOf({
+          org: before.organization.slug,
+          app: before.slug,
+          page: "overview",
+          rest: "",
+          query: new URLSearchParams(),
+        }),
+      );
   }, [app, makes]);
-  const signOut = () => void endSession().catch(() => {}).then(left);
+  const signOut = () =>
+    void endSession()
+      .catch(() => {})
+      .then(left);
   if (makes) return <Create me={world.me} created={created} back={world.apps.length > 0 ? "#" : undefined} />;
-  if (world.apps.length === 0) return <Door title={t.frame.noApp}><Empty title="" hint={t.frame.noAppHint} /><button type="button" class="primary" onClick={() => go(newApplication)}>{t.frame.createApp}</button><button type="button" onClick={signOut}>{t.frame.signOut}</button></Door>;
+  if (world.apps.length === 0)
+    return (
+      <Door title={t.frame.noApp}>
+        <Empty title="" hint={t.frame.noAppHint} />
+        <button type="button" class="primary" onClick={() => go(newApplication)}>
+          {t.frame.createApp}
+        </button>
+        <button type="button" onClick={signOut}>
+          {t.frame.signOut}
+        </button>
+      </Door>
+    );
   const org = world.me.organizations.find((one) => one.slug === place.org);
   if (!app || !org) return null;
   return <Application key={app.id} world={world} app={app} org={org} place={place} signOut={signOut} />;
@@ -97,10 +138,16 @@ interface Props {
 }
 
 function Application({ world, app, org, place, signOut }: Props) {
-  const counted = countedAt(place), { env } = counted;
+  const counted = countedAt(place),
+    { env } = counted;
   const here: Here = {
-    ...counted, me: world.me, app, org, place,
-    may: (permission) => org.permissions.includes(permission), administers: org.role === "owner" || org.role === "admin",
+    ...counted,
+    me: world.me,
+    app,
+    org,
+    place,
+    may: (permission) => org.permissions.includes(permission),
+    administers: org.role === "owner" || org.role === "admin",
     has: (module) => app.modules.includes(module),
   };
   const shown = pages.filter((page) => page.shown(here));
@@ -114,19 +161,54 @@ function Application({ world, app, org, place, signOut }: Props) {
     if (!overview || empty !== undefined) return;
     if (!here.may("events.read") || !here.has("analytics")) return know({ env, empty: false });
     let left = false;
-    isNew(counted).catch(() => false).then((empty) => left || know({ env, empty }));
-    return () => { left = true; };
+    isNew(counted)
+      .catch(() => false)
+      .then((empty) => left || know({ env, empty }));
+    return () => {
+      left = true;
+    };
   }, [env, overview, empty]);
-  useEffect(() => { document.title = (page ? t.pages[page.name] + " – " : "") + app.name; }, [page?.name, app.name]);
+  useEffect(() => {
+    document.title = (page ? t.pages[page.name] + " – " : "") + app.name;
+  }, [page?.name, app.name]);
   useEffect(() => {
     if (page && page.name !== place.page) go(hashOf({ ...place, page: page.name, rest: "" }));
   }, [page?.name, place.page]);
-  if (!page) return <Door title={app.name}><p>{t.failures.forbidden}</p><button type="button" onClick={signOut}>{t.frame.signOut}</button></Door>;
-  const begin = overview && empty === true, unknown = overview && empty === undefined;
+  if (!page)
+    return (
+      <Door title={app.name}>
+        <p>{t.failures.forbidden}</p>
+        <button type="button" onClick={signOut}>
+          {t.frame.signOut}
+        </button>
+      </Door>
+    );
+  const begin = overview && empty === true,
+    unknown = overview && empty === undefined;
   return (
     <HereContext.Provider value={here}>
-      <Frame pages={shown.map((one) => one.name)} prepare={(name) => void shown.find((one) => one.name === name)?.View.fetch?.().catch(() => {})} apps={world.apps} live={live} signOut={signOut} ranged={page.ranged && !begin}>
-        {unknown ? <p class="hidden" role="status" aria-busy="true">{t.hints.loading}</p> : begin ? <Start arrived={() => know({ env, empty: false })} /> : <page.View live={live?.asOf} />}
+      <Frame
+        pages={shown.map((one) => one.name)}
+        prepare={(name) =>
+          void shown
+            .find((one) => one.name === name)
+            ?.View.fetch?.()
+            .catch(() => {})
+        }
+        apps={world.apps}
+        live={live}
+        signOut={signOut}
+        ranged={page.ranged && !begin}
+      >
+        {unknown ? (
+          <p class="hidden" role="status" aria-busy="true">
+            {t.hints.loading}
+          </p>
+        ) : begin ? (
+          <Start arrived={() => know({ env, empty: false })} />
+        ) : (
+          <page.View live={live?.asOf} />
+        )}
       </Frame>
     </HereContext.Provider>
   );

@@ -10,5 +10,8 @@ import "./style.css";
 applyTheme();
 const place = placeOf(location.hash);
 askEarly(place);
-void pages.find((page) => page.name === (place.page || "overview"))?.View.fetch?.().catch(() => {});
+void pages
+  .find((page) => page.name === (place.page || "overview"))
+  ?.View.fetch?.()
+  .catch(() => {});
 render(<App />, document.getElementById("root")!);

@@ -42,7 +42,8 @@ const consentKey = "svc_consent";
 const titleMs = 50;
 
 /** Random, and usable on pages without https, on which crypto.randomUUID is not available. */
-const randomId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+const randomId = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The browser's store, if the page may use it. */
 function localStore(): Store {
@@ -70,7 +71,9 @@ export function report(options: Options, parts: Parts): Client {
   const store = lasting ? localStore() : undefined;
   const signals = navigator as { doNotTrack?: string; globalPrivacyControl?: boolean };
   const silent = options.respectSignals !== false && (signals.globalPrivacyControl || signals.doNotTrack === "1");
-  let answer: Consent = (store?.getItem(consentKey) as Consent | null) ?? (silent ? "denied" : (options.consent ?? (lasting ? "granted" : "pending")));
+  let answer: Consent =
+    (store?.getItem(consentKey) as Consent | null) ??
+    (silent ? "denied" : (options.consent ?? (lasting ? "granted" : "pending")));
 
   const queue = createQueue(`${options.host}/api/v1/batch?key=${encodeURIComponent(options.key)}`, store, () => ({
     context: { library, locale: navigator.language, screen: `${screen.width}x${screen.height}` },
@@ -107,7 +110,18 @@ export function report(options: Options, parts: Parts): Client {
   function send(type: string, members: Values) {
     if (answer === "denied") return;
     const path = options.hash ? location.pathname + location.hash : undefined;
-    const item: Item = { type, id: randomId(), ts: new Date().toISOString(), ...visitor(), url, path, referrer, title: document.title, release: options.release, ...members };
+    const item: Item = {
+      type,
+      id: randomId(),
+      ts: new Date().toISOString(),
+      ...visitor(),
+      url,
+      path,
+      referrer,
+      title: document.title,
+      release: options.release,
+      ...members,
+    };
     if (answer === "granted") queue.push(item);
     else if (held.push(item) > 100) held.shift();
   }
@@ -119,7 +133,8 @@ export function report(options: Options, parts: Parts): Client {
   function leavePage() {
     const engagedMs = engagement.take();
     const scrollDepth = engagement.depth();
-    if (engagedMs > 999 || (scrollDepth && engagedMs)) send("event", { name: "engagement", engagedMs, properties: { scrollDepth } });
+    if (engagedMs > 999 || (scrollDepth && engagedMs))
+      send("event", { name: "engagement", engagedMs, properties: { scrollDepth } });
   }
 
   function page(properties?: Values) {
@@ -139,7 +154,11 @@ export function report(options: Options, parts: Parts): Client {
   }
 
   /** Evaluates the flags for the present visitor. */
-  const visitorChanged = () => void flagging?.then((watch) => watch.ask(), () => undefined);
+  const visitorChanged = () =>
+    void flagging?.then(
+      (watch) => watch.ask(),
+      () => undefined,
+    );
 
   function begin() {
     if (options.pageViews !== false) {
@@ -148,7 +167,11 @@ export function report(options: Options, parts: Parts): Client {
     }
     if (options.interactions !== false) watchInteractions(track);
     if (options.vitals !== false) {
-      const load = () => void parts.vitals().then(({ watchVitals }) => watchVitals((name, value) => send("vital", { name, value })), () => undefined);
+      const load = () =>
+        void parts.vitals().then(
+          ({ watchVitals }) => watchVitals((name, value) => send("vital", { name, value })),
+          () => undefined,
+        );
       (window.requestIdleCallback ?? setTimeout)(load);
     }
   }
@@ -164,7 +187,8 @@ export function report(options: Options, parts: Parts): Client {
   addEventListener("online", () => queue.retry());
   if (answer === "granted") queue.adopt();
   // A page that the browser prerenders may never be seen.
-  if ((document as { prerendering?: boolean }).prerendering) document.addEventListener("prerenderingchange", begin, { once: true });
+  if ((document as { prerendering?: boolean }).prerendering)
+    document.addEventListener("prerenderingchange", begin, { once: true });
   else begin();
 
   return {
@@ -177,12 +201,21 @@ export function report(options: Options, parts: Parts): Client {
       send("identify", { traits, userHash });
       visitorChanged();
     },
-    alias: (id, previousId = distinctId, hash = undefined, previousUserHash = userHash) => send("alias", { distinctId: id, previousId, userHash: hash, previousUserHash }),
+    alias: (id, previousId = distinctId, hash = undefined, previousUserHash = userHash) =>
+      send("alias", { distinctId: id, previousId, userHash: hash, previousUserHash }),
     group: (company) => send("identify", { traits: { company }, userHash }),
-    captureError: (error, details) => send("error", { ...describe(error), handled: true, mechanism: "generic", ...details }),
+    captureError: (error, details) =>
+      send("error", { ...describe(error), handled: true, mechanism: "generic", ...details }),
     flags(changed, context) {
-      flagging ??= parts.flags().then(({ watchFlags }) => watchFlags(options.host, options.key, store, () => (answer === "granted" ? visitor() : undefined)));
-      void flagging.then((watch) => watch.add(changed, context), () => changed({}));
+      flagging ??= parts
+        .flags()
+        .then(({ watchFlags }) =>
+          watchFlags(options.host, options.key, store, () => (answer === "granted" ? visitor() : undefined)),
+        );
+      void flagging.then(
+        (watch) => watch.add(changed, context),
+        () => changed({}),
+      );
     },
     consent(given) {
       answer = given;

@@ -27,7 +27,9 @@ export function watchErrors(report: (members: Values) => void) {
   addEventListener("error", (event) => {
     // The browser hides errors of scripts of other origins from the page, and a loop of a ResizeObserver is harmless.
     if (!event.message || /^(Script error|ResizeObserver loop)/.test(event.message)) return;
-    const at = event.error ? undefined : { message: event.message, stack: `    at ${event.filename}:${event.lineno}:${event.colno}` };
+    const at = event.error
+      ? undefined
+      : { message: event.message, stack: `    at ${event.filename}:${event.lineno}:${event.colno}` };
     tell(event.error ?? event.message, "onerror", at);
   });
   addEventListener("unhandledrejection", (event) => tell(event.reason, "onunhandledrejection"));

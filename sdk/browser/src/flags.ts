@@ -56,7 +56,11 @@ export function watchFlags(host: string, key: string, store: Store, who: () => W
       return tell({});
     }
     if (off) return;
-    const body = JSON.stringify({ distinctId: visitor.distinctId ?? visitor.anonymousId, anonymousId: visitor.anonymousId, context });
+    const body = JSON.stringify({
+      distinctId: visitor.distinctId ?? visitor.anonymousId,
+      anonymousId: visitor.anonymousId,
+      context,
+    });
     if (!flags) recall(body);
     listen();
     try {

@@ -1,6 +1,7 @@
 import type { Values } from "./options";
 
-const files = /\.(7z|apk|avi|csv|dmg|docx?|epub|exe|gz|iso|jar|key|m4a|mkv|mov|mp[34]|msi|odp|ods|odt|pdf|pkg|pptx?|rar|rtf|tar|tgz|txt|wav|xlsx?|zip)$/i;
+const files =
+  /\.(7z|apk|avi|csv|dmg|docx?|epub|exe|gz|iso|jar|key|m4a|mkv|mov|mp[34]|msi|odp|ods|odt|pdf|pkg|pptx?|rar|rtf|tar|tgz|txt|wav|xlsx?|zip)$/i;
 
 /** Reports clicks on links to other hosts and to files, and sent forms; never the content of a form. */
 export function watchInteractions(track: (name: string, properties: Values) => void) {
@@ -19,7 +20,10 @@ export function watchInteractions(track: (name: string, properties: Values) => v
     (event) => {
       const form = event.target as HTMLFormElement;
       const named = (name: string) => form.getAttribute(name) || undefined;
-      track("form_submit", { form: named("id") ?? named("name"), action: new URL(named("action") ?? "", location.href).pathname });
+      track("form_submit", {
+        form: named("id") ?? named("name"),
+        action: new URL(named("action") ?? "", location.href).pathname,
+      });
     },
     true,
   );

@@ -62,9 +62,18 @@ export function createQueue(endpoint: string, store: Store, envelope: () => Valu
     let pause = 0;
     try {
       // A body of text needs no permission of the other origin (CORS preflight).
-      const answer = await fetch(endpoint, { method: "POST", body, keepalive: body.length < batchBytes, credentials: "omit" });
+      const answer = await fetch(endpoint, {
+        method: "POST",
+        body,
+        keepalive: body.length < batchBytes,
+        credentials: "omit",
+      });
       if (answer.status === 429 || answer.status > 499) pause = Number(answer.headers.get("Retry-After")) * 1000 || 1;
-      else await answer.json().then(heed).catch(() => undefined);
+      else
+        await answer
+          .json()
+          .then(heed)
+          .catch(() => undefined);
     } catch {
       pause = 1;
     }

@@ -25,7 +25,10 @@ const options = {
 const page = window as unknown as { svc?: Call[] | (Client & { push(call: Call): void }) };
 const early = page.svc;
 if (!early || Array.isArray(early)) {
-  const client = report(options, { vitals: () => import(`${place.origin}/svc-vitals.js`), flags: () => import(`${place.origin}/svc-flags.js`) });
+  const client = report(options, {
+    vitals: () => import(`${place.origin}/svc-vitals.js`),
+    flags: () => import(`${place.origin}/svc-flags.js`),
+  });
   const push = ([method, ...args]: Call) => (client[method] as (...args: never[]) => void)(...args);
   page.svc = { ...client, push };
   early?.forEach(push);

@@ -11,6 +11,10 @@ OpenFeature.addHandler(ProviderEvents.Ready, show);
 OpenFeature.addHandler(ProviderEvents.ConfigurationChanged, show);
 void OpenFeature.setContext({ targetingKey: "u1" }).then(() =>
   OpenFeature.setProviderAndWait(
-    new OFREPWebProvider({ baseUrl: settings.url, pollInterval: 0, headers: [["Authorization", `Bearer ${settings.key}`]] }),
+    new OFREPWebProvider({
+      baseUrl: settings.url,
+      pollInterval: 0,
+      headers: [["Authorization", `Bearer ${settings.key}`]],
+    }),
   ),
 );

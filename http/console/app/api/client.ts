@@ -11,7 +11,8 @@ type QueryOf<O> = O extends { parameters: { query?: infer Q } } ? Q : never;
 type PathOf<O> = O extends { parameters: { path: infer V } } ? V : Record<string, never>;
 type BodyOf<O> = O extends { requestBody?: { content: { "application/json": infer B } } } ? B : never;
 
-export type Answer<P extends keyof paths, M extends Method> = Operation<P, M> extends { responses: infer R } ? Good<R> : never;
+export type Answer<P extends keyof paths, M extends Method> =
+  Operation<P, M> extends { responses: infer R } ? Good<R> : never;
 export interface Request<O> {
   path?: PathOf<O>;
   query?: QueryOf<O>;
@@ -23,16 +24,25 @@ export interface Request<O> {
 
 // Refusal is the error of a failed call, with the service's text.
 export class Refusal extends Error {
-  constructor(readonly status: number, readonly problem: Partial<Schema["Problem"]>) {
+  constructor(
+    readonly status: number,
+    readonly problem: Partial<Schema["Problem"]>,
+  ) {
     super(problem.detail ?? "The service answered " + status + ".");
   }
-  get code(): string { return this.problem.code ?? ""; }
-  get reason(): string { return this.problem.reason ?? ""; }
+  get code(): string {
+    return this.problem.code ?? "";
+  }
+  get reason(): string {
+    return this.problem.reason ?? "";
+  }
 }
 
 let leave = () => {};
 // whenSignedOut sets the function to call when the session has ended.
-export function whenSignedOut(then: () => void): void { leave = then; }
+export function whenSignedOut(then: () => void): void {
+  leave = then;
+}
 
 type Readable = { [P in keyof paths]: paths[P] extends { get: unknown } ? P : never }[keyof paths];
 
@@ -42,7 +52,9 @@ export interface Question<P extends Readable> {
   request: Request<Operation<P, "get">>;
 }
 
-export function question<P extends Readable>(path: P, request: Question<P>["request"] = {}): Question<P> { return { path, request }; }
+export function question<P extends Readable>(path: P, request: Question<P>["request"] = {}): Question<P> {
+  return { path, request };
+}
 
 export function answer<P extends Readable>(of: Question<P>, signal?: AbortSignal): Promise<Answer<P, "get">> {
   return call("get", of.path as P & keyof paths, { ...of.request, signal } as never) as Promise<Answer<P, "get">>;
@@ -68,7 +80,7 @@ export function ahead<P extends Readable>(of: Question<P>): void {
 export async function foresee<P extends Readable>(of: Question<P>): Promise<Answer<P, "get">> {
   const address = addressOf(of.path, of.request);
   if (!begun.has(address)) ahead(of);
-  return read(...await begun.get(address)!) as Answer<P, "get">;
+  return read(...(await begun.get(address)!)) as Answer<P, "get">;
 }
 
 // read returns the value of an answer; it throws a refusal.
@@ -83,7 +95,13 @@ function read(response: Response, text: string): unknown {
   throw new Refusal(response.status, (value ?? {}) as Partial<Schema["Problem"]>);
 }
 
-async function ask(address: string, method: string, headers: Record<string, string>, body?: string, signal?: AbortSignal): Promise<[Response, string]> {
+async function ask(
+  address: string,
+  method: string,
+  headers: Record<string, string>,
+  body?: string,
+  signal?: AbortSignal,
+): Promise<[Response, string]> {
   const response = await fetch(address, { method, headers, body, signal });
   return [response, await response.text()];
 }
@@ -91,7 +109,10 @@ async function ask(address: string, method: string, headers: Record<string, stri
 // addressOf returns the address of a question.
 export function addressOf(path: string, request: { path?: unknown; query?: unknown }): string {
   const values = (request.path ?? {}) as Record<string, string>;
-  const url = new URL(path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "")), location.origin);
+  const url = new URL(
+    path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? "")),
+    location.origin,
+  );
   for (const [name, value] of Object.entries((request.query ?? {}) as Record<string, unknown>)) {
     for (const one of Array.isArray(value) ? value : [value]) {
       if (one !== undefined && one !== "") url.searchParams.append(name, String(one));
@@ -100,7 +121,11 @@ export function addressOf(path: string, request: { path?: unknown; query?: unkno
   return url.href;
 }
 
-export async function call<P extends keyof paths, M extends Method & keyof paths[P]>(method: M, path: P, request: Request<Operation<P, M>> = {}): Promise<Answer<P, M>> {
+export async function call<P extends keyof paths, M extends Method & keyof paths[P]>(
+  method: M,
+  path: P,
+  request: Request<Operation<P, M>> = {},
+): Promise<Answer<P, M>> {
   const address = addressOf(String(path), request);
   const headers: Record<string, string> = { accept: "application/json" };
   if (request.body !== undefined) headers["content-type"] = "application/json";
@@ -110,7 +135,14 @@ export async function call<P extends keyof paths, M extends Method & keyof paths
   else begun.clear(); // a change invalidates the cache
   let response: Response, text: string;
   try {
-    [response, text] = await (early ?? ask(address, method.toUpperCase(), headers, request.body === undefined ? undefined : JSON.stringify(request.body), request.signal));
+    [response, text] = await (early ??
+      ask(
+        address,
+        method.toUpperCase(),
+        headers,
+        request.body === undefined ? undefined : JSON.stringify(request.body),
+        request.signal,
+      ));
   } catch (error) {
     if (request.signal?.aborted) throw error;
     throw new Refusal(0, { detail: "The service does not answer.", code: undefined });

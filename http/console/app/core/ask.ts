@@ -21,12 +21,18 @@ export function useAsk<T>(key: string, question: (signal: AbortSignal) => Promis
     change((old) => (old.loading ? old : { ...old, loading: true }));
     asked.current(abort.signal).then(
       (data) => abort.signal.aborted || change({ key, data, loading: false }),
-      (error: unknown) => abort.signal.aborted || change((old) => ({ key, data: old.data, error: refusalOf(error), loading: false })),
+      (error: unknown) =>
+        abort.signal.aborted || change((old) => ({ key, data: old.data, error: refusalOf(error), loading: false })),
     );
     return () => abort.abort();
   }, [key, turn]);
   // An answer to another key is about to be replaced.
-  return { data: state.data, error: state.key === key ? state.error : undefined, loading: state.loading || state.key !== key, again: useCallback(() => next((n) => n + 1), []) };
+  return {
+    data: state.data,
+    error: state.key === key ? state.error : undefined,
+    loading: state.loading || state.key !== key,
+    again: useCallback(() => next((n) => n + 1), []),
+  };
 }
 
 // useAnswer sends a question, and again whenever it changes.
@@ -35,11 +41,18 @@ export function useAnswer<P extends Parameters<typeof answer>[0]["path"]>(of: Qu
 }
 
 export function refusalOf(error: unknown): Refusal {
-  return error instanceof Refusal ? error : new Refusal(0, { detail: error instanceof Error ? error.message : String(error) });
+  return error instanceof Refusal
+    ? error
+    : new Refusal(0, { detail: error instanceof Error ? error.message : String(error) });
 }
 
 // useAct runs the actions of a person, one at a time.
-export function useAct(): { busy: boolean; error?: Refusal; run: (act: () => Promise<unknown>) => Promise<boolean>; clear: () => void } {
+export function useAct(): {
+  busy: boolean;
+  error?: Refusal;
+  run: (act: () => Promise<unknown>) => Promise<boolean>;
+  clear: () => void;
+} {
   const [state, change] = useState<{ busy: boolean; error?: Refusal }>({ busy: false });
   const run = async (act: () => Promise<unknown>) => {
     change({ busy: true });

@@ -25,12 +25,18 @@ async function send(one: Part["calls"][number], app: string, key: string): Promi
   for (;;) {
     const headers: Record<string, string> = { "content-type": "application/json" };
     if (one.ingest) headers["authorization"] = "Bearer " + key;
-    const response = await fetch(one.path.replace("{app}", app), { method: one.method, headers, credentials: one.ingest ? "omit" : "same-origin", body: JSON.stringify(one.body) });
+    const response = await fetch(one.path.replace("{app}", app), {
+      method: one.method,
+      headers,
+      credentials: one.ingest ? "omit" : "same-origin",
+      body: JSON.stringify(one.body),
+    });
     if (response.ok) return void (await response.text());
     const text = await response.text();
     if (response.status === 409 || (response.status === 400 && text.includes("duplicate"))) return;
     const wait = Number(response.headers.get("retry-after"));
-    if (!wait || (response.status !== 429 && response.status !== 503)) throw new Refusal(response.status, JSON.parse(text) as Partial<Schema["Problem"]>);
+    if (!wait || (response.status !== 429 && response.status !== 503))
+      throw new Refusal(response.status, JSON.parse(text) as Partial<Schema["Problem"]>);
     await new Promise((then) => setTimeout(then, wait * 1000));
   }
 }
@@ -40,16 +46,35 @@ async function made(org: string, name: string): Promise<string> {
   const { data } = await call("get", "/api/v1/orgs/{org}/apps", { path: { org }, query: { limit: 200 } });
   const before = data.find((one) => one.url === demoSite);
   if (before) return before.slug;
-  const modules = ["analytics", "people", "errors", "metrics", "flags", "communications", "revenue", "destinations", "ai"];
-  return (await call("post", "/api/v1/orgs/{org}/apps", { path: { org }, body: { name, platform: "web", url: demoSite, modules } as never })).slug;
+  const modules = [
+    "analytics",
+    "people",
+    "errors",
+    "metrics",
+    "flags",
+    "communications",
+    "revenue",
+    "destinations",
+    "ai",
+  ];
+  return (
+    await call("post", "/api/v1/orgs/{org}/apps", {
+      path: { org },
+      body: { name, platform: "web", url: demoSite, modules } as never,
+    })
+  ).slug;
 }
 
 // fillDemo makes the application, sends all parts and returns its slug; progress receives the completed share, from 0
 // to 1.
 export async function fillDemo(org: string, name: string, progress: (share: number) => void): Promise<string> {
   progress(0);
-  const app = await made(org, name), at = { org, app };
-  const key = await call("post", "/api/v1/apps/{org}/{app}/keys", { path: at, body: { kind: "secret", environment: "production", label: "demo" } });
+  const app = await made(org, name),
+    at = { org, app };
+  const key = await call("post", "/api/v1/apps/{org}/{app}/keys", {
+    path: at,
+    body: { kind: "secret", environment: "production", label: "demo" },
+  });
   try {
     let until = "";
     for (let number = 0, parts = 1; number < parts; number++) {

@@ -6,9 +6,11 @@ import { countedAt, type Counted, type Place } from "./place";
 
 export const whoIsSignedIn = () => question("/api/v1/me");
 
-export const applications = (org: string) => question("/api/v1/orgs/{org}/apps", { path: { org }, query: { limit: 200 } });
+export const applications = (org: string) =>
+  question("/api/v1/orgs/{org}/apps", { path: { org }, query: { limit: 200 } });
 
-const newest = (of: Counted) => question("/api/v1/apps/{org}/{app}/events", { path: of.at, query: { env: of.env, limit: 1 } });
+const newest = (of: Counted) =>
+  question("/api/v1/apps/{org}/{app}/events", { path: of.at, query: { env: of.env, limit: 1 } });
 
 // isNew reports whether an environment is still empty. The headline, which is needed anyway, shows visitors in its
 // range; the events are read only if it shows none.

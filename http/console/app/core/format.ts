@@ -18,7 +18,10 @@ export const share = (ratio: number): string => percent().format(ratio);
 // duration writes a length of time in its two largest units, without the second if it is zero.
 export function duration(ms: number): string {
   const seconds = Math.round(ms / 1000);
-  const of = (unit: number, name: string, part: number, partName: string) => Math.floor(seconds / unit) + name + (seconds % unit >= part ? " " + Math.floor((seconds % unit) / part) + partName : "");
+  const of = (unit: number, name: string, part: number, partName: string) =>
+    Math.floor(seconds / unit) +
+    name +
+    (seconds % unit >= part ? " " + Math.floor((seconds % unit) / part) + partName : "");
   if (seconds < 60) return seconds + "s";
   if (seconds < 3600) return of(60, "m", 1, "s");
   return seconds < 48 * 3600 ? of(3600, "h", 60, "m") : of(86_400, "d", 3600, "h");
@@ -40,18 +43,27 @@ function format(zone: string, options: Intl.DateTimeFormatOptions): Intl.DateTim
 }
 
 export function when(iso: string, zone: string): string {
-  return format(zone, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
+  return format(zone, { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }).format(
+    new Date(iso),
+  );
 }
 
 // moment is the time of a day, with the day if it is not today.
 export function moment(iso: string, zone: string): string {
   const date = format(zone, { day: "2-digit", month: "2-digit", year: "numeric" });
-  const at = new Date(iso), today = date.format(at) === date.format(new Date());
-  return format(zone, { ...(today ? {} : { day: "numeric", month: "short" }), hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(at);
+  const at = new Date(iso),
+    today = date.format(at) === date.format(new Date());
+  return format(zone, {
+    ...(today ? {} : { day: "numeric", month: "short" }),
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  }).format(at);
 }
 
 // dayAt writes the day of a time.
-export const dayAt = (iso: string, zone: string): string => format(zone, { day: "numeric", month: "short", year: "numeric" }).format(new Date(iso));
+export const dayAt = (iso: string, zone: string): string =>
+  format(zone, { day: "numeric", month: "short", year: "numeric" }).format(new Date(iso));
 
 // day writes a day that has the form 2026-11-24.
 export const day = (date: string): string => dayAt(date, "UTC");
@@ -66,15 +78,23 @@ export function tick(seconds: number, zone: string, options: Intl.DateTimeFormat
 }
 
 export function bucket(iso: string, interval: string, zone: string): string {
-  const options: Intl.DateTimeFormatOptions = interval === "hour" ? { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }
-    : interval === "month" ? { month: "long", year: "numeric" } : { weekday: "short", day: "numeric", month: "short", year: "numeric" };
+  const options: Intl.DateTimeFormatOptions =
+    interval === "hour"
+      ? { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }
+      : interval === "month"
+        ? { month: "long", year: "numeric" }
+        : { weekday: "short", day: "numeric", month: "short", year: "numeric" };
   return format(zone, options).format(new Date(iso));
 }
 
 const relative = once(() => new Intl.RelativeTimeFormat("en", { numeric: "auto" }));
 export function ago(iso: string, now = Date.now()): string {
   const seconds = Math.round((new Date(iso).getTime() - now) / 1000);
-  for (const [unit, size] of [["day", 86_400], ["hour", 3600], ["minute", 60]] as const) {
+  for (const [unit, size] of [
+    ["day", 86_400],
+    ["hour", 3600],
+    ["minute", 60],
+  ] as const) {
     if (Math.abs(seconds) >= size) return relative().format(Math.trunc(seconds / size), unit);
   }
   return seconds > -5 ? "just now" : relative().format(seconds, "second");
@@ -91,7 +111,8 @@ export function country(code: string): string {
 
 // local writes a time in a zone in the form of inputs for a date and a time.
 export function local(iso: string, zone: string): string {
-  return format(zone, { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" }).formatToParts(new Date(iso))
+  return format(zone, { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" })
+    .formatToParts(new Date(iso))
     .reduce((text, part) => text.replace(part.type, part.value), "year-month-dayThour:minute");
 }
 

@@ -13,17 +13,37 @@ export type Later<P> = ComponentType<P> & {
 // may belong to a former version of the service, so the component offers to reload the whole page.
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): Later<P> {
   let Part: ComponentType<P> | undefined;
-  const fetch = () => load().then((loaded) => { Part = loaded; });
+  const fetch = () =>
+    load().then((loaded) => {
+      Part = loaded;
+    });
   function Fetched(props: P) {
     const [state, change] = useState<"waits" | "here" | "failed">(Part ? "here" : "waits");
     // Effects run after the first render, and the part may have been loaded in between.
     useEffect(() => {
       if (Part) change("here");
-      else fetch().then(() => change("here"), () => change("failed"));
+      else
+        fetch().then(
+          () => change("here"),
+          () => change("failed"),
+        );
     }, []);
     if (Part) return <Part {...props} />;
-    if (state === "failed") return <div class="failure" role="alert"><Empty title={t.failures.part} hint={t.failures.partHint}><button type="button" onClick={() => location.reload()}>{t.failures.reload}</button></Empty></div>;
-    return <p class="hidden" role="status" aria-busy="true">{t.hints.loading}</p>;
+    if (state === "failed")
+      return (
+        <div class="failure" role="alert">
+          <Empty title={t.failures.part} hint={t.failures.partHint}>
+            <button type="button" onClick={() => location.reload()}>
+              {t.failures.reload}
+            </button>
+          </Empty>
+        </div>
+      );
+    return (
+      <p class="hidden" role="status" aria-busy="true">
+        {t.hints.loading}
+      </p>
+    );
   }
   return Object.assign(Fetched, { fetch });
 }

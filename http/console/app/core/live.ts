@@ -10,19 +10,27 @@ const every = 5_000;
 // useFollow calls the function again after new events have arrived, but at most once per pause. It does not call while
 // busy is true: a request that takes longer than the pause would never finish.
 export function useFollow(live: string | undefined, busy: boolean, again: () => void, pause = every): void {
-  const last = useRef(Date.now()), told = useRef(live);
+  const last = useRef(Date.now()),
+    told = useRef(live);
   useEffect(() => {
     if (!live || busy || live === told.current) return;
-    const timer = setTimeout(() => {
-      told.current = live;
-      last.current = Date.now();
-      again();
-    }, Math.max(0, last.current + pause - Date.now()));
+    const timer = setTimeout(
+      () => {
+        told.current = live;
+        last.current = Date.now();
+        again();
+      },
+      Math.max(0, last.current + pause - Date.now()),
+    );
     return () => clearTimeout(timer);
   }, [live, busy]);
 }
 
-export function useLive(at: { org: string; app: string }, env: string, wanted: boolean): Schema["LiveView"] | undefined {
+export function useLive(
+  at: { org: string; app: string },
+  env: string,
+  wanted: boolean,
+): Schema["LiveView"] | undefined {
   const [view, change] = useState<Schema["LiveView"]>();
   useEffect(() => {
     change(undefined);
@@ -37,7 +45,9 @@ export function useLive(at: { org: string; app: string }, env: string, wanted: b
     const open = () => {
       close();
       if (document.hidden) return;
-      source = new EventSource(`/api/v1/apps/${encodeURIComponent(at.org)}/${encodeURIComponent(at.app)}/analytics/live?env=${encodeURIComponent(env)}`);
+      source = new EventSource(
+        `/api/v1/apps/${encodeURIComponent(at.org)}/${encodeURIComponent(at.app)}/analytics/live?env=${encodeURIComponent(env)}`,
+      );
       const read = (event: MessageEvent<string>) => change(JSON.parse(event.data) as Schema["LiveView"]);
       source.onmessage = read;
       source.onerror = () => {

@@ -20,7 +20,10 @@ export interface Pages<P extends Page> {
 }
 
 // usePages reads the first page of a list whenever key changes, and the others by more.
-export function usePages<P extends Page>(key: string, question: (cursor: string | undefined, signal?: AbortSignal) => Promise<P>): Pages<P> {
+export function usePages<P extends Page>(
+  key: string,
+  question: (cursor: string | undefined, signal?: AbortSignal) => Promise<P>,
+): Pages<P> {
   const first = useAsk(key, (signal) => question(undefined, signal));
   const [older, append] = useState<{ of: string; rows: P["data"][number][]; cursor: string | null }>();
   const [asking, wait] = useState(false);
@@ -30,11 +33,28 @@ export function usePages<P extends Page>(key: string, question: (cursor: string 
   const more = () => {
     if (!cursor || asking || first.loading) return;
     wait(true);
-    question(cursor).then(
-      (page) => append((now) => ({ of: key, rows: [...(now?.of === key ? now.rows : []), ...page.data], cursor: page.nextCursor })),
-      () => {}, // the button repeats the request
-    ).finally(() => wait(false));
+    question(cursor)
+      .then(
+        (page) =>
+          append((now) => ({
+            of: key,
+            rows: [...(now?.of === key ? now.rows : []), ...page.data],
+            cursor: page.nextCursor,
+          })),
+        () => {}, // the button repeats the request
+      )
+      .finally(() => wait(false));
   };
-  const again = () => { append(undefined); first.again(); };
-  return { rows: added ? [...(first.data?.data ?? []), ...added.rows] : (first.data?.data ?? []), first, cursor, grown: added !== undefined, more, again };
+  const again = () => {
+    append(undefined);
+    first.again();
+  };
+  return {
+    rows: added ? [...(first.data?.data ?? []), ...added.rows] : (first.data?.data ?? []),
+    first,
+    cursor,
+    grown: added !== undefined,
+    more,
+    again,
+  };
 }

@@ -6,9 +6,11 @@ interface Parsers {
   parseRequestOptionsFromJSON(options: unknown): PublicKeyCredentialRequestOptions;
 }
 
-export const supported = (): boolean => "PublicKeyCredential" in window && "parseCreationOptionsFromJSON" in PublicKeyCredential;
+export const supported = (): boolean =>
+  "PublicKeyCredential" in window && "parseCreationOptionsFromJSON" in PublicKeyCredential;
 const parsers = () => PublicKeyCredential as unknown as Parsers;
-const answered = (credential: Credential | null) => (credential as unknown as { toJSON(): Record<string, unknown> }).toJSON();
+const answered = (credential: Credential | null) =>
+  (credential as unknown as { toJSON(): Record<string, unknown> }).toJSON();
 
 async function create(options: unknown) {
   return answered(await navigator.credentials.create({ publicKey: parsers().parseCreationOptionsFromJSON(options) }));
@@ -20,7 +22,9 @@ async function get(options: unknown) {
 
 export async function signIn(): Promise<void> {
   const asked = await call("post", "/console/api/v1/sessions/challenge", {});
-  await call("post", "/console/api/v1/sessions", { body: { ceremony: asked.ceremony, credential: await get(asked.options) } });
+  await call("post", "/console/api/v1/sessions", {
+    body: { ceremony: asked.ceremony, credential: await get(asked.options) },
+  });
 }
 
 export type Invited = Answer<"/console/api/v1/sessions/challenge", "post">;
@@ -30,18 +34,28 @@ export function invited(link: string): Promise<Invited> {
 }
 
 export async function join(link: string, asked: Invited, name: string): Promise<void> {
-  await call("post", "/console/api/v1/sessions", { body: { link, name, ceremony: asked.ceremony, credential: await create(asked.options) } });
+  await call("post", "/console/api/v1/sessions", {
+    body: { link, name, ceremony: asked.ceremony, credential: await create(asked.options) },
+  });
 }
 
 export async function register(name: string): Promise<Schema["PasskeyRow"]> {
   const asked = await call("post", "/console/api/v1/me/passkeys/challenge", {});
-  return call("post", "/console/api/v1/me/passkeys", { body: { name, ceremony: asked.ceremony, credential: await create(asked.options) } });
+  return call("post", "/console/api/v1/me/passkeys", {
+    body: { name, ceremony: asked.ceremony, credential: await create(asked.options) },
+  });
 }
 
 // confirm approves an action of the assistant with a reason and a passkey.
-export async function confirm(path: { org: string; app: string; id: string }, reason: string): Promise<Schema["Approved"]> {
+export async function confirm(
+  path: { org: string; app: string; id: string },
+  reason: string,
+): Promise<Schema["Approved"]> {
   const asked = await call("post", "/console/api/v1/apps/{org}/{app}/ai/actions/{id}/challenge", { path });
-  return call("post", "/console/api/v1/apps/{org}/{app}/ai/actions/{id}/approve", { path, body: { reason, ceremony: asked.ceremony, credential: await get(asked.options) } });
+  return call("post", "/console/api/v1/apps/{org}/{app}/ai/actions/{id}/approve", {
+    path,
+    body: { reason, ceremony: asked.ceremony, credential: await get(asked.options) },
+  });
 }
 
 // confirmed makes a call that requires a fresh passkey: if the session is too old, the person signs in again first.
@@ -57,6 +71,13 @@ export async function confirmed(act: () => Promise<unknown>): Promise<void> {
 
 // deviceName guesses the owner's name for this device.
 export function deviceName(agent = navigator.userAgent): string {
-  const found = [["iPhone", "iPhone"], ["iPad", "iPad"], ["Android", "Android phone"], ["Mac OS", "Mac"], ["Windows", "Windows computer"], ["Linux", "Linux computer"]] as const;
+  const found = [
+    ["iPhone", "iPhone"],
+    ["iPad", "iPad"],
+    ["Android", "Android phone"],
+    ["Mac OS", "Mac"],
+    ["Windows", "Windows computer"],
+    ["Linux", "Linux computer"],
+  ] as const;
   return found.find(([mark]) => agent.includes(mark))?.[1] ?? "This device";
 }

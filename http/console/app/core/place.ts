@@ -15,7 +15,13 @@ export function placeOf(hash: string): Place {
   const [path = "", query = ""] = hash.replace(/^#/, "").split("?", 2);
   const [, kind, org = "", app = "", page = "", ...rest] = path.split("/").map(decodeURIComponent);
   const known = kind === "apps";
-  return { org: known ? org : "", app: known ? app : "", page: known ? page || "overview" : "", rest: rest.join("/"), query: new URLSearchParams(query) };
+  return {
+    org: known ? org : "",
+    app: known ? app : "",
+    page: known ? page || "overview" : "",
+    rest: rest.join("/"),
+    query: new URLSearchParams(query),
+  };
 }
 
 // Counted is the scope of a page's numbers.
@@ -29,7 +35,12 @@ export interface Counted {
 
 // countedAt returns the scope in an address. Every application has an environment production.
 export function countedAt({ org, app, query }: Place): Counted {
-  return { at: { org, app }, env: query.get("env") ?? "production", range: query.get("range") ?? "7d", filters: query.getAll("filter") };
+  return {
+    at: { org, app },
+    env: query.get("env") ?? "production",
+    range: query.get("range") ?? "7d",
+    filters: query.getAll("filter"),
+  };
 }
 
 // newApplication is the link to the form of a new application; creating reports whether it is the address.
@@ -66,11 +77,14 @@ export function toggle(place: Place, filter: string): string {
   const query = new URLSearchParams(place.query);
   const filters = query.getAll("filter");
   query.delete("filter");
-  for (const one of filters.includes(filter) ? filters.filter((f) => f !== filter) : [...filters, filter]) query.append("filter", one);
+  for (const one of filters.includes(filter) ? filters.filter((f) => f !== filter) : [...filters, filter])
+    query.append("filter", one);
   return hashOf({ ...place, query });
 }
 
-export function go(hash: string): void { location.hash = hash; }
+export function go(hash: string): void {
+  location.hash = hash;
+}
 
 // leave opens the next page after an action is complete, unless the person has left the place in the meantime.
 export function leave(place: Place, hash: string): void {

@@ -24,12 +24,16 @@ export function useWindow(body: RefObject<HTMLTableSectionElement | null>, count
     const look = () => {
       asked = 0;
       const top = body.current?.getBoundingClientRect().top ?? 0;
-      const from = Math.max(0, Math.floor(-top / height) - spare), to = Math.min(count, Math.ceil((innerHeight - top) / height) + spare);
+      const from = Math.max(0, Math.floor(-top / height) - spare),
+        to = Math.min(count, Math.ceil((innerHeight - top) / height) + spare);
       // The rows change in steps, so that not every scrolled pixel renders a row.
-      const step = spare / 2, next: [number, number] = [Math.floor(from / step) * step, Math.min(count, Math.ceil(to / step) * step)];
+      const step = spare / 2,
+        next: [number, number] = [Math.floor(from / step) * step, Math.min(count, Math.ceil(to / step) * step)];
       move((now) => (now[0] === next[0] && now[1] === next[1] ? now : next));
     };
-    const scroll = () => { asked ||= requestAnimationFrame(look); };
+    const scroll = () => {
+      asked ||= requestAnimationFrame(look);
+    };
     look();
     addEventListener("scroll", scroll, { passive: true });
     addEventListener("resize", scroll);
@@ -40,6 +44,7 @@ export function useWindow(body: RefObject<HTMLTableSectionElement | null>, count
     };
   }, [few, count, height]);
   if (few) return { from: 0, to: count, before: 0, after: 0 };
-  const from = Math.min(span[0], count), to = Math.min(span[1], count);
+  const from = Math.min(span[0], count),
+    to = Math.min(span[1], count);
   return { from, to, before: from * height, after: (count - to) * height };
 }

@@ -9,5 +9,9 @@ export function Copy({ text }: { text: string }) {
     change(true);
     setTimeout(() => change(false), 2_000);
   };
-  return <button type="button" class="small" onClick={() => void copy().catch(() => {})}><span aria-live="polite">{done ? t.hints.copied : t.hints.copy}</span></button>;
+  return (
+    <button type="button" class="small" onClick={() => void copy().catch(() => {})}>
+      <span aria-live="polite">{done ? t.hints.copied : t.hints.copy}</span>
+    </button>
+  );
 }

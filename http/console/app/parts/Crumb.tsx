@@ -5,5 +5,12 @@ import { t } from "../core/texts";
 // Crumb leads from a detail back to the list of its page.
 export function Crumb({ page, query }: { page: string; query?: Record<string, string> }) {
   const { place } = useHere();
-  return <p class="crumb"><a href={to(place, page, "", query)}><span aria-hidden="true">← </span>{t.pages[page]}</a></p>;
+  return (
+    <p class="crumb">
+      <a href={to(place, page, "", query)}>
+        <span aria-hidden="true">← </span>
+        {t.pages[page]}
+      </a>
+    </p>
+  );
 }

@@ -14,7 +14,9 @@ export function Palette({ choices, close }: { choices: Choice[]; close: () => vo
   const dialog = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = choices.filter((choice) => words.every((word) => (choice.kind + " " + choice.name).toLowerCase().includes(word)));
+  const found = choices.filter((choice) =>
+    words.every((word) => (choice.kind + " " + choice.name).toLowerCase().includes(word)),
+  );
   const run = (choice: Choice | undefined) => {
     if (!choice) return;
     close();
@@ -28,16 +30,42 @@ export function Palette({ choices, close }: { choices: Choice[]; close: () => vo
     event.preventDefault();
   };
   return (
-    <dialog class="palette" ref={dialog} aria-label={t.frame.palette} onClose={close} onClick={(event) => event.target === dialog.current && close()}>
+    <dialog
+      class="palette"
+      ref={dialog}
+      aria-label={t.frame.palette}
+      onClose={close}
+      onClick={(event) => event.target === dialog.current && close()}
+    >
       <input
-        type="text" role="combobox" aria-expanded="true" aria-controls="choices" aria-activedescendant={found[at] ? "choice-" + at : undefined} aria-label={t.frame.palette}
-        placeholder={t.palette.placeholder} value={text} autocomplete="off" spellcheck={false} onKeyDown={press}
-        onInput={(event) => { write(event.currentTarget.value); move(0); }}
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="choices"
+        aria-activedescendant={found[at] ? "choice-" + at : undefined}
+        aria-label={t.frame.palette}
+        placeholder={t.palette.placeholder}
+        value={text}
+        autocomplete="off"
+        spellcheck={false}
+        onKeyDown={press}
+        onInput={(event) => {
+          write(event.currentTarget.value);
+          move(0);
+        }}
       />
       <ul id="choices" role="listbox" aria-label={t.frame.palette}>
         {found.map((choice, i) => (
-          <li key={choice.kind + choice.name} id={"choice-" + i} role="option" aria-selected={i === at} onMouseMove={() => move(i)} onClick={() => run(choice)}>
-            <span>{choice.name}</span><small>{choice.kind}</small>
+          <li
+            key={choice.kind + choice.name}
+            id={"choice-" + i}
+            role="option"
+            aria-selected={i === at}
+            onMouseMove={() => move(i)}
+            onClick={() => run(choice)}
+          >
+            <span>{choice.name}</span>
+            <small>{choice.kind}</small>
           </li>
         ))}
       </ul>

@@ -12,5 +12,14 @@ export function Search({ label, value, change }: { label: string; value: string;
     const timer = setTimeout(() => change(text), pause);
     return () => clearTimeout(timer);
   }, [text]);
-  return <input type="search" aria-label={label} placeholder={t.hints.search} value={text} onInput={(event) => write(event.currentTarget.value)} onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()} />;
+  return (
+    <input
+      type="search"
+      aria-label={label}
+      placeholder={t.hints.search}
+      value={text}
+      onInput={(event) => write(event.currentTarget.value)}
+      onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+    />
+  );
 }

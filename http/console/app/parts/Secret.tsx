@@ -5,7 +5,10 @@ export function Secret({ text, hint }: { text: string; hint: string }) {
   return (
     <div class="secret" role="status">
       <p>{hint}</p>
-      <div class="row"><code>{text}</code><Copy text={text} /></div>
+      <div class="row">
+        <code>{text}</code>
+        <Copy text={text} />
+      </div>
     </div>
   );
 }

@@ -11,9 +11,20 @@ export function Alerts() {
   const tab = place.rest in t.alerts.tabs ? place.rest : "rules";
   return (
     <>
-      <div class="scope"><h1>{t.pages["alerts"]}</h1><span class="zone quiet">{t.frame.zone(app.timezone)}</span></div>
+      <div class="scope">
+        <h1>{t.pages["alerts"]}</h1>
+        <span class="zone quiet">{t.frame.zone(app.timezone)}</span>
+      </div>
       <nav class="tabs large" aria-label={t.pages["alerts"]}>
-        {Object.entries(t.alerts.tabs).map(([name, text]) => <a key={name} href={to(place, "alerts", name === "rules" ? "" : name)} aria-current={name === tab ? "page" : undefined}>{text}</a>)}
+        {Object.entries(t.alerts.tabs).map(([name, text]) => (
+          <a
+            key={name}
+            href={to(place, "alerts", name === "rules" ? "" : name)}
+            aria-current={name === tab ? "page" : undefined}
+          >
+            {text}
+          </a>
+        ))}
       </nav>
       {tab === "channels" ? <Channels /> : tab === "silences" ? <Silences /> : <Rules />}
     </>

@@ -10,11 +10,22 @@ export function Preview({ of }: { of: Schema["AlertPreview"] }) {
   return (
     <section class="preview" aria-label={t.alerts.preview} role="status">
       <p class="strong">{t.alerts.previewed(of.firings.length, of.notices)}</p>
-      {of.points.length > 0 && <Chart label={t.alerts.measured} unit={t.alerts.value} interval="hour" zone={app.timezone} points={of.points} />}
+      {of.points.length > 0 && (
+        <Chart label={t.alerts.measured} unit={t.alerts.value} interval="hour" zone={app.timezone} points={of.points} />
+      )}
       {of.firings.length > 0 && (
-        <ul class="crumbs">{of.firings.slice(0, 50).map((one) => (
-          <li key={one.startedAt + one.title}><time>{when(one.startedAt, app.timezone)}</time>{one.title}{one.value !== null && " · " + count(one.value)} · {one.resolvedAt ? t.incidents.lasted(duration(Date.parse(one.resolvedAt) - Date.parse(one.startedAt))) : t.alerts.lasts}</li>
-        ))}</ul>
+        <ul class="crumbs">
+          {of.firings.slice(0, 50).map((one) => (
+            <li key={one.startedAt + one.title}>
+              <time>{when(one.startedAt, app.timezone)}</time>
+              {one.title}
+              {one.value !== null && " · " + count(one.value)} ·{" "}
+              {one.resolvedAt
+                ? t.incidents.lasted(duration(Date.parse(one.resolvedAt) - Date.parse(one.startedAt)))
+                : t.alerts.lasts}
+            </li>
+          ))}
+        </ul>
       )}
     </section>
   );

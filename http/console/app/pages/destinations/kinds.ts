@@ -18,8 +18,18 @@ export const kinds: Record<Kind, Shape> = {
   webhook: { needed: ["url"], optional: [], credential: ["secret"], persons: ["hashed", "plain", "none"] },
   slack: { needed: [], optional: [], credential: ["address"], persons: [] },
   meta_capi: { needed: ["pixelId"], optional: ["testEventCode"], credential: ["token"], persons: ["hashed", "none"] },
-  google_ads: { needed: ["customerId", "conversionActionId"], optional: ["loginCustomerId"], credential: ["developerToken", "clientId", "clientSecret", "refreshToken"], persons: ["hashed", "none"] },
-  tiktok_events: { needed: ["pixelId"], optional: ["testEventCode"], credential: ["token"], persons: ["hashed", "none"] },
+  google_ads: {
+    needed: ["customerId", "conversionActionId"],
+    optional: ["loginCustomerId"],
+    credential: ["developerToken", "clientId", "clientSecret", "refreshToken"],
+    persons: ["hashed", "none"],
+  },
+  tiktok_events: {
+    needed: ["pixelId"],
+    optional: ["testEventCode"],
+    credential: ["token"],
+    persons: ["hashed", "none"],
+  },
   linkedin_capi: { needed: ["conversionActionId"], optional: [], credential: ["token"], persons: ["hashed", "none"] },
 };
 
@@ -27,5 +37,7 @@ export const kinds: Record<Kind, Shape> = {
 export function textOf(kind: Kind, parts: Record<string, string>): string | undefined {
   const names = kinds[kind].credential;
   if (!names.some((name) => parts[name])) return undefined;
-  return names.length === 1 ? parts[names[0]!] : JSON.stringify(Object.fromEntries(names.map((name) => [name, parts[name] ?? ""])));
+  return names.length === 1
+    ? parts[names[0]!]
+    : JSON.stringify(Object.fromEntries(names.map((name) => [name, parts[name] ?? ""])));
 }

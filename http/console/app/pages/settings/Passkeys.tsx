@@ -17,28 +17,68 @@ export function Passkeys() {
   const { busy, error, run } = useAct();
   const add = (event: Event) => {
     event.preventDefault();
-    void run(async () => { await register(name); list.again(); });
+    void run(async () => {
+      await register(name);
+      list.again();
+    });
   };
-  const remove = (id: string, title: string) => confirm(t.settings.removePasskey(title)) && void run(async () => {
-    await call("delete", "/console/api/v1/me/passkeys/{id}", { path: { id } });
-    list.again();
-  });
+  const remove = (id: string, title: string) =>
+    confirm(t.settings.removePasskey(title)) &&
+    void run(async () => {
+      await call("delete", "/console/api/v1/me/passkeys/{id}", { path: { id } });
+      list.again();
+    });
   return (
     <section class="card list" aria-labelledby="passkeys">
-      <div class="head pad"><h2 id="passkeys">{t.settings.passkeys}</h2></div>
+      <div class="head pad">
+        <h2 id="passkeys">{t.settings.passkeys}</h2>
+      </div>
       {error && <Failure error={error} />}
-      {list.error ? <Failure error={list.error} again={list.again} /> : list.data?.data.length === 0 ? <Empty title={t.settings.noPasskeys} hint={t.settings.passkeysHint} /> : (
+      {list.error ? (
+        <Failure error={list.error} again={list.again} />
+      ) : list.data?.data.length === 0 ? (
+        <Empty title={t.settings.noPasskeys} hint={t.settings.passkeysHint} />
+      ) : (
         <table class="rows">
-          <thead><tr><th scope="col">{t.settings.name}</th><th scope="col" class="wide">{t.settings.host}</th><th scope="col" class="wide">{t.settings.lastUsed}</th><th class="tick"><span class="hidden">{t.settings.remove}</span></th></tr></thead>
-          <tbody>{list.data?.data.map((row) => (
-            <tr key={row.id}><td><b>{row.name}</b></td><td class="wide">{row.host}</td><td class="wide time">{row.lastUsedAt ? when(row.lastUsedAt, app.timezone) : t.settings.never}</td>
-              <td class="tick"><button type="button" class="small" onClick={() => remove(row.id, row.name)}>{t.settings.remove}</button></td></tr>
-          ))}</tbody>
+          <thead>
+            <tr>
+              <th scope="col">{t.settings.name}</th>
+              <th scope="col" class="wide">
+                {t.settings.host}
+              </th>
+              <th scope="col" class="wide">
+                {t.settings.lastUsed}
+              </th>
+              <th class="tick">
+                <span class="hidden">{t.settings.remove}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {list.data?.data.map((row) => (
+              <tr key={row.id}>
+                <td>
+                  <b>{row.name}</b>
+                </td>
+                <td class="wide">{row.host}</td>
+                <td class="wide time">{row.lastUsedAt ? when(row.lastUsedAt, app.timezone) : t.settings.never}</td>
+                <td class="tick">
+                  <button type="button" class="small" onClick={() => remove(row.id, row.name)}>
+                    {t.settings.remove}
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
         </table>
       )}
       <form class="form" onSubmit={add}>
-        <Field label={t.signin.name} hint={t.settings.passkeysHint}><input required maxLength={100} value={name} onInput={(event) => setName(event.currentTarget.value)} /></Field>
-        <button class="primary" disabled={busy}>{t.settings.addPasskey}</button>
+        <Field label={t.signin.name} hint={t.settings.passkeysHint}>
+          <input required maxLength={100} value={name} onInput={(event) => setName(event.currentTarget.value)} />
+        </Field>
+        <button class="primary" disabled={busy}>
+          {t.settings.addPasskey}
+        </button>
       </form>
     </section>
   );

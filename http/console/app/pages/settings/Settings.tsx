@@ -20,7 +20,24 @@ import { Team } from "./Team";
 import { Telemetry } from "./Telemetry";
 import { Tokens } from "./Tokens";
 
-const tabs: Record<string, ComponentType> = { application: Application, keys: Keys, share: Share, reports: Reports, team: Team, tokens: Tokens, passkeys: Passkeys, sessions: Sessions, assistant: Assistant, connector: Connector, telemetry: Telemetry, billing: Billing, exclusions: Exclusions, exports: Exports, erasures: Erasures, ledger: Ledger };
+const tabs: Record<string, ComponentType> = {
+  application: Application,
+  keys: Keys,
+  share: Share,
+  reports: Reports,
+  team: Team,
+  tokens: Tokens,
+  passkeys: Passkeys,
+  sessions: Sessions,
+  assistant: Assistant,
+  connector: Connector,
+  telemetry: Telemetry,
+  billing: Billing,
+  exclusions: Exclusions,
+  exports: Exports,
+  erasures: Erasures,
+  ledger: Ledger,
+};
 
 // Settings has a part for each group of settings.
 export function Settings() {
@@ -29,9 +46,15 @@ export function Settings() {
   const Tab = tabs[chosen]!;
   return (
     <>
-      <div class="scope"><h1>{t.pages["settings"]}</h1></div>
+      <div class="scope">
+        <h1>{t.pages["settings"]}</h1>
+      </div>
       <nav class="tabs large" aria-label={t.pages["settings"]}>
-        {Object.keys(tabs).map((name) => <a key={name} href={to(place, "settings", name)} aria-current={name === chosen ? "page" : undefined}>{t.settings.tabs[name]}</a>)}
+        {Object.keys(tabs).map((name) => (
+          <a key={name} href={to(place, "settings", name)} aria-current={name === chosen ? "page" : undefined}>
+            {t.settings.tabs[name]}
+          </a>
+        ))}
       </nav>
       <Tab />
       {chosen === "application" && <Delete />}

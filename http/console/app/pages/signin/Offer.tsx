@@ -18,9 +18,15 @@ export function Offer({ done }: { done: () => void }) {
     <Door title={t.signin.offer}>
       <p class="quiet">{t.signin.offerLead}</p>
       <form onSubmit={(event) => void add(event)}>
-        <Field label={t.signin.name}><input value={name} required maxLength={100} onInput={(event) => write(event.currentTarget.value)} /></Field>
-        <button class="primary" disabled={busy}>{busy ? t.signin.waiting : t.signin.add}</button>
-        <button type="button" class="plain" onClick={done}>{t.signin.later}</button>
+        <Field label={t.signin.name}>
+          <input value={name} required maxLength={100} onInput={(event) => write(event.currentTarget.value)} />
+        </Field>
+        <button class="primary" disabled={busy}>
+          {busy ? t.signin.waiting : t.signin.add}
+        </button>
+        <button type="button" class="plain" onClick={done}>
+          {t.signin.later}
+        </button>
       </form>
       {error && <Failure error={error} />}
     </Door>

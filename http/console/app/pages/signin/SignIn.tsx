@@ -18,7 +18,9 @@ interface Props {
 export function SignIn({ link, done }: Props) {
   const [kind = "", secret = ""] = link.split("=");
   const links = { setup: kind === "setup" ? secret : "", invitation: kind === "invitation" ? secret : "" };
-  const [step, go] = useState<"door" | "setup" | "offer" | "join">(links.setup ? "setup" : links.invitation ? "join" : "door");
+  const [step, go] = useState<"door" | "setup" | "offer" | "join">(
+    links.setup ? "setup" : links.invitation ? "join" : "door",
+  );
   const [error, fail] = useState<Refusal>();
   const [busy, wait] = useState(false);
   useEffect(() => {
@@ -26,8 +28,12 @@ export function SignIn({ link, done }: Props) {
     if (link) history.replaceState(null, "", location.pathname);
     if (!links.setup) return;
     call("post", "/console/api/v1/sessions", { body: { link: links.setup } }).then(
-      (session) => (session.passkeys === 0 && passkey.supported() && !/^[\d.:[\]]+$/.test(location.hostname) ? go("offer") : done()),
-      (refused: unknown) => { fail(refusalOf(refused)); go("door"); },
+      (session) =>
+        session.passkeys === 0 && passkey.supported() && !/^[\d.:[\]]+$/.test(location.hostname) ? go("offer") : done(),
+      (refused: unknown) => {
+        fail(refusalOf(refused));
+        go("door");
+      },
     );
   }, []);
   const signIn = async () => {
@@ -43,17 +49,42 @@ export function SignIn({ link, done }: Props) {
     wait(false);
   };
   switch (step) {
-    case "setup": return <Door title={t.signin.title}><p role="status" class="pulse">{t.signin.setup}</p></Door>;
-    case "offer": return <Offer done={done} />;
-    case "join": return <Join link={links.invitation} done={done} known={() => go("door")} />;
+    case "setup":
+      return (
+        <Door title={t.signin.title}>
+          <p role="status" class="pulse">
+            {t.signin.setup}
+          </p>
+        </Door>
+      );
+    case "offer":
+      return <Offer done={done} />;
+    case "join":
+      return <Join link={links.invitation} done={done} known={() => go("door")} />;
   }
-  const cancelled = error !== undefined && error.status === 0 && error.code === "" && error.message !== "The service does not answer.";
+  const cancelled =
+    error !== undefined && error.status === 0 && error.code === "" && error.message !== "The service does not answer.";
   return (
     <Door title={t.signin.title}>
       <p class="quiet">{links.invitation ? t.signin.known : t.signin.lead}</p>
-      {passkey.supported() ? <button type="button" class="primary" disabled={busy} onClick={() => void signIn()}>{busy ? t.signin.waiting : t.signin.passkey}</button> : <p>{t.signin.unsupported}</p>}
-      {error && <p class="failure" role="alert">{cancelled ? t.signin.cancelled : error.code === "not_available" ? t.signin.insecure : advice(error)}</p>}
-      <div class="lost"><p class="quiet">{t.signin.lost} {t.signin.ask}</p><code>svc admin link --email you@example.com</code></div>
+      {passkey.supported() ? (
+        <button type="button" class="primary" disabled={busy} onClick={() => void signIn()}>
+          {busy ? t.signin.waiting : t.signin.passkey}
+        </button>
+      ) : (
+        <p>{t.signin.unsupported}</p>
+      )}
+      {error && (
+        <p class="failure" role="alert">
+          {cancelled ? t.signin.cancelled : error.code === "not_available" ? t.signin.insecure : advice(error)}
+        </p>
+      )}
+      <div class="lost">
+        <p class="quiet">
+          {t.signin.lost} {t.signin.ask}
+        </p>
+        <code>svc admin link --email you@example.com</code>
+      </div>
     </Door>
   );
 }
@@ -64,7 +95,10 @@ async function accept(link: string): Promise<void> {
   let refused: unknown;
   for (const offer of data) {
     try {
-      await call("post", "/console/api/v1/me/invitations/{slug}/accept", { path: { slug: offer.organization.slug }, body: { link } });
+      await call("post", "/console/api/v1/me/invitations/{slug}/accept", {
+        path: { slug: offer.organization.slug },
+        body: { link },
+      });
       return;
     } catch (error) {
       refused = error;

@@ -14,16 +14,33 @@ export function Demo() {
   if (!administers) return null;
   const fill = async () => {
     let app = "";
-    if (!(await run(async () => { app = await fillDemo(at.org, t.start.demoName, show); }))) return;
+    if (
+      !(await run(async () => {
+        app = await fillDemo(at.org, t.start.demoName, show);
+      }))
+    )
+      return;
     // The page reloads, with the application in its list.
-    history.pushState(null, "", hashOf({ ...place, app, page: "overview", rest: "", query: new URLSearchParams({ range: "90d" }) }));
+    history.pushState(
+      null,
+      "",
+      hashOf({ ...place, app, page: "overview", rest: "", query: new URLSearchParams({ range: "90d" }) }),
+    );
     location.reload();
   };
   return (
     <section class="demo" aria-labelledby="demo">
       <h2 id="demo">{t.start.demo}</h2>
       <p class="quiet">{t.start.demoLead}</p>
-      {busy && share !== undefined ? <progress aria-label={t.start.demo} max={1} value={share} /> : <p><button type="button" disabled={busy} onClick={() => void fill()}>{t.start.demoFill}</button></p>}
+      {busy && share !== undefined ? (
+        <progress aria-label={t.start.demo} max={1} value={share} />
+      ) : (
+        <p>
+          <button type="button" disabled={busy} onClick={() => void fill()}>
+            {t.start.demoFill}
+          </button>
+        </p>
+      )}
       {error && <Failure error={error} />}
     </section>
   );
