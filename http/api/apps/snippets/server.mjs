@@ -8,8 +8,7 @@ Sentry.init({ dsn: process.env.SVC_DSN, environment: "{{.Environment}}" }); // {
 
 export async function track(name, distinctId, properties = {}) {
   const answer = await fetch(host + "/api/v1/events", {
-    method: "POST",
-    body: JSON.stringify({ id: crypto.randomUUID(), name, distinctId, properties }),
+    method: "POST", body: JSON.stringify({ id: crypto.randomUUID(), name, distinctId, properties }),
     headers: { "Content-Type": "application/json", Authorization: "Bearer " + key },
   });
   if (!answer.ok) throw new Error(`svc answered ${answer.status}: ${await answer.text()}`);
