@@ -62,7 +62,7 @@ type Checks interface {
 	Append(check monitor.Check)
 }
 
-// monitor is the core: the definition of the check, and the state that follows from the results.
+// monitorActor is the core: the definition of the check, and the state that follows from the results.
 type monitorActor struct {
 	app     domain.AppRef
 	rules   monitor.Rules

@@ -9,9 +9,9 @@
 //     compiled form. The revision of an application is the sum of the versions of its flags, so it only grows. A node
 //     ignores versions older than the ones it knows, so its evaluations never go back.
 //  3. An evaluation (package http/flags) finds the set of the key's environment in the snapshot and calls
-//     FlagSet.Evaluate, the one function for the native endpoint, OFREP, PostHog's protocol and previews. The possible
+//     flag.Set.Evaluate, the one function for the native endpoint, OFREP, PostHog's protocol and previews. The possible
 //     answers of a flag are encoded when it is compiled, once for each protocol. Conditions that several flags share
-//     are evaluated once per request. FlagMemory caches the outcomes of repeated requests for many flags. An
+//     are evaluated once per request. flag.Memory caches the outcomes of repeated requests for many flags. An
 //     evaluation takes no lock and makes no call, and it continues with the last known definitions while the log or
 //     the store is unavailable.
 //  4. Conditions on stored data of a person read Persons, which looks people up in the background. An unknown person

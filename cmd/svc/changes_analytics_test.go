@@ -14,7 +14,7 @@ func analyticsRows(*testing.T) []changeable {
 	return []changeable{goalRow(), funnelRow(), segmentRow(), flagRow(), annotationRow()}
 }
 
-// event is an event of a visitor, now.
+// eventItem is an event of a visitor, now.
 func eventItem(name, visitor string) map[string]any {
 	return map[string]any{"type": "event", "name": name, "distinctId": visitor}
 }

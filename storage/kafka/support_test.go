@@ -245,7 +245,7 @@ func (r *recorder) bytes() int {
 	return n
 }
 
-// event is a payload of eight bytes.
+// eventValue is a payload of eight bytes.
 func eventValue(id uint64) []byte {
 	return binary.BigEndian.AppendUint64(nil, id)
 }

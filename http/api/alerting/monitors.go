@@ -45,7 +45,7 @@ func monitorRoutes(ports Ports) []route.Route {
 	}
 }
 
-// monitor is a monitor as answers show it (contract 59).
+// monitorJSON is a monitor as answers show it (contract 59).
 type monitorJSON struct {
 	ID                  string          `json:"id"`
 	Name                string          `json:"name"`

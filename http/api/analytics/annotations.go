@@ -58,7 +58,7 @@ func annotationRoutes(ports Ports) []route.Route {
 	}
 }
 
-// annotation is a mark as answers show it.
+// annotationJSON is a mark as answers show it.
 type annotationJSON struct {
 	ID          string          `json:"id"`
 	Kind        annotation.Kind `json:"kind"`

@@ -50,7 +50,7 @@ func eventRoutes(ports Ports) []route.Route {
 	}
 }
 
-// event is one row of the feed (contract 41).
+// eventJSON is one row of the feed (contract 41).
 type eventJSON struct {
 	ID             string          `json:"id"`
 	Ts             route.Time      `json:"ts"`

@@ -59,7 +59,7 @@ func funnelRoutes(ports Ports) []route.Route {
 	}
 }
 
-// funnel is a funnel as answers show it.
+// funnelJSON is a funnel as answers show it.
 type funnelJSON struct {
 	ID          string       `json:"id"`
 	Name        string       `json:"name"`

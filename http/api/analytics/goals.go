@@ -69,7 +69,7 @@ func goalRoutes(ports Ports) []route.Route {
 	}
 }
 
-// goal is a goal as answers show it.
+// goalJSON is a goal as answers show it.
 type goalJSON struct {
 	ID        string         `json:"id"`
 	Name      string         `json:"name"`

@@ -20,7 +20,7 @@ type Analytics interface {
 	Timeseries(ctx context.Context, scope analytics.Scope, metric analytics.Metric, interval domain.Interval, goals []goal.Matcher) (analytics.Series, error)
 }
 
-// analytics serves the routes of the analytics module.
+// handlers serves the routes of the analytics module.
 type handlers struct {
 	analytics Analytics
 	segments  Segments

@@ -93,7 +93,7 @@ func (filters) Schema() route.Schema {
 	return route.Schema{"type": "array", "items": route.Schema{"type": "string", "pattern": "^(" + strings.Join(names, "|") + "):"}}
 }
 
-// metric is the parameter metric of a time series.
+// metricName is the parameter metric of a time series.
 type metricName analytics.Metric
 
 // Parse reads the metric; the default is visitors.

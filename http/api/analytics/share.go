@@ -53,7 +53,7 @@ func consoleShareRoutes(ports Ports) []route.Route {
 	}
 }
 
-// share is the public page as answers show it.
+// shareJSON is the public page as answers show it.
 type shareJSON struct {
 	Published    bool        `json:"published"`
 	ShareID      *string     `json:"shareId" doc:"24 hex digits; null while the page is not published."`

@@ -43,7 +43,7 @@ func connectorRoutes(ports Ports) []route.Route {
 	}
 }
 
-// connector is the verdict of the last probe of a tenant's handler.
+// connectorJSON is the verdict of the last probe of a tenant's handler.
 type connectorJSON struct {
 	Status       connector.Status `json:"status" enum:"unconfigured,configured,healthy,unhealthy,disabled"`
 	Capabilities []string         `json:"capabilities"`

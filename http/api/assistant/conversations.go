@@ -84,7 +84,7 @@ func asker(call *route.Call) (conversation.Principal, error) {
 	return conversation.Principal{User: *call.Grant.Token.User, Grant: call.Grant, App: call.App, Ref: call.Ref()}, nil
 }
 
-// conversation is a conversation as lists show it.
+// conversationJSON is a conversation as lists show it.
 type conversationJSON struct {
 	ID             string             `json:"id"`
 	Title          string             `json:"title"`

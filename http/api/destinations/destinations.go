@@ -40,7 +40,7 @@ func destinationRoutes(ports Ports) []route.Route {
 	}
 }
 
-// destination is a destination as answers show it.
+// destinationJSON is a destination as answers show it.
 type destinationJSON struct {
 	ID             string             `json:"id"`
 	Kind           destination.Kind   `json:"kind" open:"true"`

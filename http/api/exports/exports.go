@@ -16,7 +16,7 @@ import (
 // exports serves the routes of exports.
 type exports struct{ Ports }
 
-// export is one row of the list, and the answer of …/exports/{id}.
+// exportJSON is one row of the list, and the answer of …/exports/{id}.
 type exportJSON struct {
 	ID            string        `json:"id"`
 	Kind          export.Kind   `json:"kind"`

@@ -99,7 +99,7 @@ func definitionOf(app *domain.Application, spec *flag.Spec) flagDefinition {
 	return shown
 }
 
-// flag is a flag as answers show it.
+// flagJSON is a flag as answers show it.
 type flagJSON struct {
 	Key string `json:"key"`
 	flagDefinition

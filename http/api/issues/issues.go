@@ -98,7 +98,7 @@ func errorRoutes(ports Ports) []route.Route {
 	}, tracking.moreRoutes()...)
 }
 
-// issue is one row of the list.
+// issueJSON is one row of the list.
 type issueJSON struct {
 	ID           string           `json:"id"`
 	Fingerprint  string           `json:"fingerprint"`

@@ -49,7 +49,7 @@ func summaryOf(o *occurrence.Occurrence) occurrenceSummary {
 	}
 }
 
-// occurrence is one occurrence in full.
+// occurrenceJSON is one occurrence in full.
 type occurrenceJSON struct {
 	occurrenceSummary
 	ReceivedAt     route.Time              `json:"receivedAt"`

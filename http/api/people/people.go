@@ -56,7 +56,7 @@ func personRoutes(ports Ports) []route.Route {
 	}
 }
 
-// person is one row of the list, and a dossier (contract 51).
+// personJSON is one row of the list, and a dossier (contract 51).
 type personJSON struct {
 	ID             string                 `json:"id" doc:"Any id that the person ever had finds the person."`
 	DistinctID     *string                `json:"distinctId" doc:"The oldest id under which the person was identified, else the oldest one of all."`

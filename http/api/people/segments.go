@@ -80,7 +80,7 @@ func (definition) Schema() route.Schema {
 
 func (d definition) given() bool { return len(d.RawMessage) > 0 && string(d.RawMessage) != "null" }
 
-// segment is a segment as answers show it.
+// segmentJSON is a segment as answers show it.
 type segmentJSON struct {
 	ID              string       `json:"id"`
 	Name            string       `json:"name"`

@@ -55,7 +55,7 @@ func Routes(ports Ports) []route.Route {
 // reports serves the routes.
 type reports struct{ Ports }
 
-// report is a report as answers show it.
+// reportJSON is a report as answers show it.
 type reportJSON struct {
 	ID          string      `json:"id"`
 	Kind        report.Kind `json:"kind"`

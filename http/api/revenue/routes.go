@@ -45,5 +45,5 @@ func Routes(ports Ports) []route.Route {
 	}, r.connectorRoutes()...)
 }
 
-// revenue serves the routes.
+// handlers serves the routes.
 type handlers struct{ ports Ports }

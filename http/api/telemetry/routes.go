@@ -49,7 +49,7 @@ type Ports struct {
 	Lag func() time.Duration
 }
 
-// telemetry serves the routes of telemetry.
+// handlers serves the routes of telemetry.
 type handlers struct{ Ports }
 
 // Routes returns the rows of the package.

@@ -219,7 +219,7 @@ func silentSignalsOf(state *telemetry.State) []silentSignal {
 	return rows
 }
 
-// ingest shows how far the stored items are behind the accepted ones.
+// ingestJSON shows how far the stored items are behind the accepted ones.
 type ingestJSON struct {
 	LagMs       int64                          `json:"lagMs" doc:"The age of the oldest accepted item that is not stored."`
 	LastEventAt *route.Time                    `json:"lastEventAt" doc:"When the last stored item of any signal arrived; null where none did in 30 days."`

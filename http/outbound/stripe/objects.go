@@ -223,7 +223,7 @@ type refund struct {
 	Charge   charge `json:"charge"`
 }
 
-// event is an event.
+// webhookEvent is an event.
 type webhookEvent struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`

@@ -22,7 +22,7 @@ type clause struct {
 	args clickhouse.Args
 }
 
-// segment is the segment of one read. Its people are found when the first statement asks for them.
+// segmentFilter is the segment of one read. Its people are found when the first statement asks for them.
 type segmentFilter struct {
 	once  sync.Once
 	found clause
