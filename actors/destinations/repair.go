@@ -25,8 +25,9 @@ type Repair struct {
 // Run repairs the destinations that this node knows, and returns when all are right. It may be repeated. Several nodes
 // may run it at the same time.
 func (r *Repair) Run(ctx context.Context) error {
+	misplaced := r.Index.misplaced()
 	for _, app := range r.Applications() {
-		for _, id := range r.Index.misplaced(app.Ref()) {
+		for _, id := range misplaced[app.Ref()] {
 			if err := attempt.Until(ctx, r.Logger, "giving a destination the numbers of its environments", func() error { return r.repair(ctx, &app, id) }); err != nil {
 				return err
 			}
@@ -50,11 +51,12 @@ func (r *Repair) repair(ctx context.Context, app *domain.Application, id string)
 	return nil
 }
 
-// misplaced lists the destinations of an application that are stored under the number 0.
-func (x *Index) misplaced(ref domain.AppRef) (ids []string) {
+// misplaced lists the destinations that are stored under the number 0, by application.
+func (x *Index) misplaced() map[domain.AppRef][]string {
+	ids := map[domain.AppRef][]string{}
 	for key, d := range x.destinations.All() {
-		if key.app == ref && slices.Contains(d.Numbers, 0) {
-			ids = append(ids, key.id)
+		if slices.Contains(d.Numbers, 0) {
+			ids[key.app] = append(ids[key.app], key.id)
 		}
 	}
 	return ids

@@ -89,6 +89,10 @@ var generatedMark = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$
 
 func (s *sizes) add(path string, text []byte) {
 	lines := bytes.Count(text, []byte("\n"))
+	folder := filepath.ToSlash(filepath.Dir(path))
+	if !strings.HasSuffix(path, ".pb.go") {
+		s.packages[folder]++
+	}
 	if generatedMark.Match(text) {
 		s.generated += lines
 		return
@@ -97,8 +101,6 @@ func (s *sizes) add(path string, text []byte) {
 	if lines > s.fileLines {
 		s.file, s.fileLines = path, lines
 	}
-	folder := filepath.ToSlash(filepath.Dir(path))
-	s.packages[folder]++
 	switch top, _, _ := strings.Cut(folder, "/"); top {
 	case ".":
 		s.root++
